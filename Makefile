@@ -1,0 +1,34 @@
+# `make demo` and `make test` do all their own set-up in .venv; `make check` is the full gate.
+SOURCES := $(shell find boost_langchain -name '*.py') pyproject.toml
+PY := .venv/bin/python
+
+.PHONY: demo test check clean
+
+demo: .venv/.installed
+	@$(PY) scripts/demo.py
+
+# Plain pytest: `python -m pytest` would put the checkout first on the import path.
+test: .venv/.tested
+	.venv/bin/pytest --cov --cov-report=term $(ARGS)
+
+check: .venv/.tested
+	.venv/bin/tox run $(ARGS)
+
+clean:
+	rm -rf .venv .tox dist build
+
+.venv/.python: scripts/find_python.sh .python-version
+	@sh scripts/find_python.sh .venv
+	@touch $@
+
+# A wheel, never an editable install: there the engine's copy of the package would win.
+.venv/.installed: .venv/.python $(SOURCES)
+	@rm -rf .venv/wheel
+	@$(PY) -m pip wheel --quiet --no-deps --wheel-dir .venv/wheel .
+	@$(PY) -m pip install --quiet .venv/wheel/*.whl
+	@$(PY) -m pip install --quiet --no-deps --force-reinstall .venv/wheel/*.whl
+	@touch $@
+
+.venv/.tested: .venv/.installed
+	@$(PY) -m pip install --quiet --group test tox
+	@touch $@

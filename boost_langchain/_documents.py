@@ -1,0 +1,87 @@
+"""A catalog entry, or an engine hit, as a LangChain Document.
+
+One id and one set of metadata for the retriever and the loaders: provenance reads the same
+wherever a document came from. Every metadata value is strict JSON.
+"""
+
+import math
+from typing import Any
+
+from boost_cli.core.rag import Hit
+from langchain_core.documents import Document
+
+from boost_langchain._engine import Catalog, Entry, Item, declared_version
+
+
+def one_line(value: object) -> str:
+    """`value` as one line of valid Unicode: lone surrogates replaced, whitespace folded."""
+    return " ".join(_valid("" if value is None else str(value)).split())
+
+
+def item_document(
+    entry: Entry, item: Item, catalog: Catalog, *, full_content: bool = True
+) -> Document:
+    """Turn a catalog entry into a Document with the metadata that every source shares.
+
+    Args:
+        entry: The engine's catalog entry.
+        item: Its text, read by `Catalog.item`.
+        catalog: Where it lies.
+        full_content: Whether page_content is the whole item or its one-line description.
+    """
+    tap, path = _valid(str(entry.get("tap") or "")), _valid(str(entry.get("skill_md") or ""))
+    name = one_line(entry.get("name"))
+    whole = full_content and item.has_body
+    content = _valid(item.text) if whole else one_line(entry.get("description")) or name
+    identity = f"{tap}::{path}"
+    metadata: dict[str, Any] = {
+        "id": identity,
+        "name": name,
+        "kind": one_line(entry.get("kind")) or "skill",
+        "tap": tap,
+        "source": path,
+        "path": path,
+        "version": one_line(declared_version(entry)),
+        "commit": _valid(catalog.commit(str(entry.get("tap") or ""))),
+        "has_body": whole,
+    }
+    return Document(page_content=content, id=identity, metadata=metadata)
+
+
+def hit_document(  # noqa: PLR0913 - one hit's context, named at each call
+    hit: Hit,
+    catalog: Catalog,
+    *,
+    engine: str,
+    rank: int,
+    full_content: bool,
+    local_paths: bool,
+) -> Document:
+    """Turn an engine hit into a Document: the item's, plus how it was found.
+
+    Args:
+        hit: The engine's hit.
+        catalog: Where its item lies.
+        engine: The label of the rung that found it.
+        rank: Its place in the answer, from 1.
+        full_content: Whether page_content is the whole item or its one-line description.
+        local_paths: Whether metadata says where the file lies on this machine.
+    """
+    item = catalog.item(hit["entry"])
+    document = item_document(hit["entry"], item, catalog, full_content=full_content)
+    score = float(hit.get("score", 0.0))
+    document.metadata |= {
+        "engine": engine,
+        "score": score if math.isfinite(score) else 0.0,
+        "rank": rank,
+        # The index may hold a passage of what the file led to when it was built.
+        "snippet": _valid(hit.get("snippet") or "") if item.contained else "",
+    }
+    if local_paths:
+        document.metadata["file"] = item.file
+    return document
+
+
+def _valid(text: str) -> str:
+    """`text` without lone surrogates, which are Python strings but not Unicode text."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,233 @@
+"""The engine's catalog as one call sees it: registries, entries, commits and bodies.
+
+Translates `boost_cli.core` state into plain values and its faults into
+`BoostRetrievalError`. Ranking is in `_ladder`, the only other module that calls the engine
+to answer a query.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from boost_cli.core import catalog as boost_catalog
+from boost_cli.core import config, frontmatter, paths, rag, registry
+from boost_cli.errors import BoostError
+
+from boost_langchain._files import RefusedFileError, contained_path, read_contained
+from boost_langchain.errors import BoostRetrievalError
+
+type Entry = dict[str, Any]
+"""A catalog entry of the engine: name, tap, kind, description, skill_md, meta, ..."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """The text of one entry, as the engine indexes it."""
+
+    text: str
+    has_body: bool
+    file: str = ""
+    """The path on this machine, or "" where no file may be read."""
+    contained: bool = True
+    """False when the file leads somewhere that must not be read: nothing indexed from it
+    may be shown either."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The registries of one boost home at one moment: made once per call, never kept."""
+
+    home: str
+    taps: Mapping[str, registry.Tap]
+    _roots: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def index_commits(self) -> Mapping[str, str]:
+        """Commit per registry that the index on disk was built from."""
+        try:
+            raw = rag._load_raw()  # noqa: SLF001 - the public way reads every cache file
+            commits = (raw or {}).get("commits") or {}
+            found = {name: commits.get(tap.safe_name) for name, tap in self.taps.items()}
+        except Exception:  # noqa: BLE001 - a broken index has no commits; the ladder reports it
+            return {}
+        return {name: str(commit or "") for name, commit in found.items() if commit is not None}
+
+    def commit(self, tap: str) -> str:
+        """The commit of `tap` in the index, else the one its catalog was scanned at, or ""."""
+        if indexed := self.index_commits.get(tap):
+            return indexed
+        try:
+            record = boost_catalog._cache_record(self.taps[tap])  # noqa: SLF001 - no public way
+        except Exception:  # noqa: BLE001 - an unreadable cache has no commit
+            return ""
+        return record[2] if record else ""
+
+    def root(self, tap: str) -> str | None:
+        """The clone of `tap`, links followed; None when it is not tapped."""
+        if tap not in self.taps:
+            return None
+        if tap not in self._roots:
+            self._roots[tap] = os.path.realpath(self.taps[tap].path)
+        return self._roots[tap]
+
+    def entries(self, tap: str, *, write: bool = True) -> list[Entry]:
+        """The entries of one registry, from the engine's cache.
+
+        Args:
+            tap: The name of a tapped registry.
+            write: Whether the engine may rescan the clone and save its cache when the
+                cache is missing or of an older format.
+
+        Raises:
+            BoostRetrievalError: The cache is damaged, or the clone cannot be scanned.
+        """
+        loaded = self._load(self.taps[tap], write=write)
+        if not isinstance(loaded, list) or not all(map(_well_formed, loaded)):
+            msg = f"the catalog cache of {tap} is damaged; delete cache/{_cache_name(tap)}.json"
+            raise BoostRetrievalError(msg)
+        return loaded
+
+    def all_entries(self, *, write: bool = True) -> Iterator[Entry]:
+        """The well-formed entries of every registry that can be read, in tap order."""
+        for tap in self.taps.values():
+            try:
+                loaded = self._load(tap, write=write)
+            except BoostRetrievalError:
+                continue
+            yield from filter(_well_formed, loaded if isinstance(loaded, list) else ())
+
+    def damage(self) -> str | None:
+        """What is wrong with the configuration or a catalog cache, with its remedy."""
+        if any(not isinstance(tap.name, str) for tap in registry.list_taps()):
+            return "config.json names a registry that is not a string; correct its `taps`"
+        for name in self.taps:
+            try:
+                self.entries(name, write=False)
+            except BoostRetrievalError as e:
+                return str(e)
+        return None
+
+    def item(self, entry: Entry) -> Item:
+        """Read one entry's text: name, description and body, as the index holds them.
+
+        The body is read only from a regular file that lies inside its registry's clone,
+        links followed; otherwise the description stands in for it.
+        """
+        described = str(entry.get("description") or "") or str(entry.get("name") or "")
+        root = self.root(str(entry.get("tap") or ""))
+        relative = _file_of(entry)
+        if root is None or relative is None:
+            return Item(described, has_body=False)
+        path = os.path.join(root, relative)
+        try:
+            file = read_contained(root, relative)
+        except RefusedFileError:
+            return Item(described, has_body=False, contained=not os.path.lexists(path))
+        _header, body = frontmatter.split(file.text)
+        body = replace(file, text=body).marked
+        text = f"{entry.get('name') or ''}\n{entry.get('description') or ''}\n{body}".strip()
+        return Item(text, has_body=True, file=path)
+
+    def is_safe(self, entry: Entry) -> bool:
+        """Whether the engine may read the entry's file: absent, or regular and contained."""
+        root = self.root(str(entry.get("tap") or ""))
+        relative = _file_of(entry)
+        if root is None or relative is None:
+            return True
+        try:
+            real = contained_path(root, relative)
+        except RefusedFileError:
+            return False
+        return not os.path.lexists(real) or os.path.isfile(real)
+
+    def _load(self, tap: registry.Tap, *, write: bool) -> object:
+        try:
+            cached = boost_catalog._cached_tap(tap)  # noqa: SLF001 - the only read that never writes
+            if cached is not None and (cached[1] or not write or not tap.is_cloned):
+                return cached[0]
+            if not write:
+                return []
+            if irregular := _irregular_file(tap.path):
+                msg = f"{tap.name} cannot be scanned: {irregular} is not a regular file; delete it"
+                raise BoostRetrievalError(msg)
+            return boost_catalog.load_tap(tap)
+        except BoostRetrievalError:
+            raise
+        except Exception as e:
+            msg = (
+                f"the catalog cache of {tap.name} cannot be read ({type(e).__name__}); "
+                f"delete cache/{_cache_name(tap.name)}.json"
+            )
+            raise BoostRetrievalError(msg) from e
+
+
+def open_catalog() -> Catalog:
+    """List the registries of the boost home in force (`BOOST_HOME`, else `~/.boost`).
+
+    Raises:
+        BoostRetrievalError: The home cannot be told, or its configuration cannot be read.
+    """
+    try:
+        home = str(paths.boost_home())
+    except BoostError as e:
+        msg = f"{e}; {e.hint}"
+        raise BoostRetrievalError(msg) from e
+    try:
+        taps = registry.list_taps()
+        problem = None if taps else config.check()
+    except Exception as e:
+        msg = f"boost's config.json cannot be read ({type(e).__name__}); repair or delete it"
+        raise BoostRetrievalError(msg) from e
+    if problem:
+        msg = "boost's config.json cannot be read; `boost doctor` says why"
+        raise BoostRetrievalError(msg)
+    return Catalog(home, {tap.name: tap for tap in taps if isinstance(tap.name, str)})
+
+
+def home_in_force() -> str:
+    """The boost home that a call would use, or "" where it cannot be told."""
+    try:
+        return str(paths.boost_home())
+    except BoostError:  # open_catalog reports it
+        return ""
+
+
+def declared_version(entry: Entry) -> str:
+    """The version that the item's own file declares, or ""."""
+    return str(boost_catalog.declared_version(entry) or "")
+
+
+def _cache_name(tap: str) -> str:
+    return tap.replace("/", "__")
+
+
+def _file_of(entry: Entry) -> str | None:
+    relative = entry.get("skill_md")
+    return relative if isinstance(relative, str) and relative and "\0" not in relative else None
+
+
+_FIELDS = {"name": str, "tap": str, "skill_md": str}
+_OPTIONAL = {"description": str, "kind": str, "search_blob": str}
+
+
+def _well_formed(entry: object) -> bool:
+    return (
+        isinstance(entry, dict)
+        and all(isinstance(entry.get(key), kind) for key, kind in _FIELDS.items())
+        and all(isinstance(entry.get(key), kind | None) for key, kind in _OPTIONAL.items())
+    )
+
+
+def _irregular_file(root: Path) -> str | None:
+    """The first file that the engine's scan would open and never finish reading."""
+    for directory, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in names:
+            path = Path(directory, name)
+            scanned = path.suffix.lower() in {".md", ".mdc"} or name.startswith(".")
+            if scanned and path.exists() and not path.is_file():
+                return path.relative_to(root).as_posix()
+    return None

@@ -1,0 +1,51 @@
+"""What every recipe needs first: a catalog to search and a chat model to ask."""
+
+import argparse
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+
+from boost_langchain.testing import TappedCatalog, tapped_catalog
+
+PROCEDURES = Path(__file__).resolve().parent.parent / "tests" / "catalog"
+
+
+def arguments(description: str | None, question: str) -> argparse.Namespace:
+    """Read a recipe's command line: a question, --model and --own-home."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("question", nargs="?", default=question)
+    parser.add_argument(
+        "--model",
+        metavar="PROVIDER:NAME",
+        help="a chat model for langchain's init_chat_model (default: a scripted one, offline)",
+    )
+    parser.add_argument(
+        "--own-home",
+        action="store_true",
+        help="search what you have tapped yourself (default: the repository's own catalog)",
+    )
+    return parser.parse_args()
+
+
+def catalog(options: argparse.Namespace) -> AbstractContextManager[TappedCatalog | None]:
+    """The repository's own catalog in a throwaway home, or the user's own home."""
+    if options.own_home:
+        return nullcontext()
+    return tapped_catalog(PROCEDURES, name="langchain-procedures")
+
+
+def chat_model(options: argparse.Namespace, script: Sequence[AIMessage]) -> BaseChatModel:
+    """The model that --model names, or one that answers with `script`, message by message."""
+    if options.model is None:
+        return GenericFakeChatModel(messages=iter(script))
+    try:
+        from langchain.chat_models import init_chat_model  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as e:
+        msg = "--model needs langchain: pip install 'boost-langchain[agents]'"
+        raise SystemExit(msg) from e
+    model: BaseChatModel = init_chat_model(options.model)
+    return model

@@ -1,0 +1,82 @@
+"""Fixtures, and the guard that the tests meet the installed wheel."""
+
+import json
+
+import pytest
+
+from guard import wrong_package
+from support import OWN, OWN_TAP, ROOT
+
+# Before the first import of the package: the wrong one may not even have these names.
+if reason := wrong_package():
+    pytest.exit(f"refusing to test: {reason}; run `make test`", returncode=3)
+
+from boost_langchain import BoostRetriever, _notices
+from boost_langchain.testing import TappedCatalog, tapped_catalog
+
+
+@pytest.fixture(scope="session")
+def own_home(tmp_path_factory):
+    """The repository's own catalog, tapped and indexed once; its home."""
+    with tapped_catalog(OWN, name=OWN_TAP) as tapped:
+        BoostRetriever().invoke("build the index")
+        yield tapped
+
+
+@pytest.fixture(autouse=True)
+def throwaway_home(monkeypatch, tmp_path):
+    """No test sees the user's home; each log line may be said again in each test."""
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    monkeypatch.setenv("BOOST_HOME", str(tmp_path / "nobody" / ".boost"))
+    monkeypatch.setenv("BOOST_NO_AI", "1")
+    monkeypatch.delenv("LANGSMITH_TRACING", raising=False)
+    _notices._said.clear()
+
+
+@pytest.fixture
+def own_catalog(own_home, throwaway_home, monkeypatch) -> TappedCatalog:
+    """The repository's own catalog; to be read, not changed."""
+    monkeypatch.setenv("HOME", str(own_home.home))
+    monkeypatch.setenv("BOOST_HOME", str(own_home.boost_home))
+    return own_home
+
+
+@pytest.fixture(scope="session")
+def own_golden():
+    """The judgments over the repository's own catalog, as plain rows."""
+    lines = (ROOT / "tests" / "eval" / "golden.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line and not line.startswith("#")]
+
+
+@pytest.fixture
+def empty_catalog(throwaway_home):
+    """A home with nothing tapped, to be filled."""
+    with tapped_catalog() as tapped:
+        yield tapped
+
+
+@pytest.fixture
+def write_files(tmp_path):
+    """Write a directory of files from a dict; return the directory."""
+
+    def write(name, files):
+        directory = tmp_path / "sources" / name
+        for relative, text in files.items():
+            path = directory / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            data = text if isinstance(text, bytes) else text.encode()
+            path.write_bytes(data)
+        return directory
+
+    return write
+
+
+@pytest.fixture
+def tap_files(empty_catalog, write_files):
+    """Tap a dict of files as a registry; return the home."""
+
+    def tap(files, name="procedures"):
+        empty_catalog.tap(write_files(name, files))
+        return empty_catalog
+
+    return tap

@@ -1,0 +1,117 @@
+"""When an index is brought up to date, and when nothing may be written."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from boost_langchain import BoostRetriever
+
+from support import skill, snapshot
+
+ELSEWHERE = """
+import sys
+from boost_cli.core import catalog, gitutil, registry
+verb, spec = sys.argv[1:]
+if verb == "tap":
+    catalog.rebuild_tap(registry.add(spec))
+elif verb == "untap":
+    registry.remove(spec)
+else:
+    gitutil.pull(registry.get(spec).path)
+    catalog.rebuild_tap(registry.get(spec))
+"""
+
+
+def elsewhere(verb, spec):
+    """Tap, untap or update in another process, as a user's shell would."""
+    subprocess.run([sys.executable, "-c", ELSEWHERE, verb, str(spec)], check=True)
+
+
+def names(retriever, query="deploy"):
+    """What the retriever finds, by name."""
+    return sorted(document.metadata["name"] for document in retriever.invoke(query))
+
+
+def repository(home, write_files, name):
+    """A git repository that can be tapped, but is not."""
+    home.tap(write_files(name, {f"skills/{name}/SKILL.md": skill(name, "deploy it", name)}))
+    home.untap(name)
+    return home.repository(name)
+
+
+@pytest.fixture
+def home(empty_catalog, write_files):
+    """One registry, indexed."""
+    empty_catalog.tap(write_files("base", {"skills/base/SKILL.md": skill("base", "deploy it")}))
+    assert names(BoostRetriever()) == ["base"]
+    return empty_catalog
+
+
+def test_changes_by_another_process_are_seen(home, write_files):
+    """A tap, an update and an untap elsewhere: the next call of this process knows."""
+    retriever = BoostRetriever(on_error="raise")
+    extra = repository(home, write_files, "extra")
+    elsewhere("tap", extra)
+    assert names(retriever) == ["base", "extra"]
+    (extra / "skills/extra/SKILL.md").write_text(skill("extra", "roll out", "Zebra crossing."))
+    home._commit(extra)
+    elsewhere("update", "extra")
+    assert names(retriever) == ["base"]
+    (found,) = retriever.invoke("zebra")
+    assert "Zebra crossing." in found.page_content
+    assert (
+        found.metadata["commit"]
+        == (home.clone("extra") / ".git/refs/heads/main").read_text().strip()
+    )
+    elsewhere("untap", "extra")
+    assert retriever.invoke("zebra") == []
+
+
+def test_two_changes_leave_the_old_index_with_one_hint(home, write_files, caplog):
+    """More than one changed registry is a reindex: said once, not done inside a query."""
+    retriever = BoostRetriever()
+    for name in ("first", "second"):
+        elsewhere("tap", repository(home, write_files, name))
+    for _ in range(3):
+        assert names(retriever) == ["base"]
+    assert [r.getMessage() for r in caplog.records] == [
+        f"2 registries changed since the search index in {home.boost_home} was built, so answers "
+        "may be out of date; run `boost reindex`"
+    ]
+    # A registry that the index does not know yet still answers when asked for by name.
+    (found,) = BoostRetriever(tap="first").invoke("deploy")
+    assert (found.metadata["name"], found.metadata["engine"]) == ("first", "heuristic relevance")
+    assert len(found.metadata["commit"]) == 40
+
+
+@pytest.mark.parametrize("built", [True, False])
+@pytest.mark.parametrize("cached", [True, False])
+def test_never_writes_nothing(home, write_files, built, cached):
+    """refresh="never" leaves every file of the home as it was, whatever is missing."""
+    elsewhere("tap", repository(home, write_files, "extra"))
+    if not built:
+        (home.boost_home / "cache" / "rag_index.json").unlink()
+    if not cached:
+        (home.boost_home / "cache" / "extra.json").unlink()
+    before = snapshot(home.home)
+    retriever = BoostRetriever(refresh="never")
+    found = names(retriever)
+    assert found == (["base"] if built or not cached else ["base", "extra"])
+    retriever.invoke("deploy", tap="base", kind="skill")
+    assert snapshot(home.home) == before
+
+
+def test_auto_builds_only_what_is_missing(home):
+    """A current index is not written again."""
+    index = Path(home.boost_home / "cache" / "rag_index.json")
+    before = index.stat().st_mtime_ns
+    names(BoostRetriever())
+    assert index.stat().st_mtime_ns == before
+
+
+def test_registry_without_items_is_no_fault(empty_catalog, write_files, caplog):
+    """A registry that holds nothing answers [] and raises nothing."""
+    empty_catalog.tap(write_files("bare", {"notes.txt": "nothing to index"}))
+    assert BoostRetriever(on_error="raise").invoke("deploy") == []

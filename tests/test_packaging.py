@@ -1,0 +1,109 @@
+"""Whose classes are imported: the wheel beside the engine's own copy of the package."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+
+ENGINE = "boost-skill-cli>=1.2.209,<1.3"
+WHERE = """
+import inspect
+import boost_langchain
+for name in boost_langchain.__all__:
+    print(name, inspect.getsourcefile(getattr(boost_langchain, name)))
+"""
+
+
+def run(*command, **options):
+    """Run a command; return what it printed."""
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False, **options
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel of this checkout."""
+    directory = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", directory, ROOT)
+    (built,) = directory.glob("*.whl")
+    return built
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """A fresh virtual environment; its Python."""
+    run("uv", "venv", "--quiet", "--seed", "--python", sys.executable, tmp_path / "env")
+    return tmp_path / "env" / "bin" / "python"
+
+
+def pip(python, *arguments):
+    """Install with pip."""
+    run(python, "-m", "pip", "install", "--quiet", *arguments)
+
+
+def uv(python, *arguments):
+    """Install with uv."""
+    run("uv", "pip", "install", "--quiet", "--python", python, *arguments)
+
+
+def assert_ours(python):
+    """The three names come from our packages, whichever __init__.py is on disk."""
+    site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    found = dict(line.split() for line in run(python, "-c", WHERE, cwd="/").splitlines())
+    for name, package in {
+        "BoostRetriever": "retriever",
+        "SkillMarkdownLoader": "loader",
+        "skill_context_node": "graph",
+    }.items():
+        assert Path(found[name]).is_relative_to(site / "boost_langchain" / package)
+    assert set(found) == {"BoostRetriever", "SkillMarkdownLoader", "skill_context_node"}
+
+
+def test_pip_in_both_orders_and_after_an_engine_reinstall(environment, wheel):
+    """Pip: ours with its dependencies, the engine again, ours again."""
+    pip(environment, wheel)
+    assert_ours(environment)
+    pip(environment, "--force-reinstall", "--no-deps", ENGINE)
+    assert_ours(environment)
+    pip(environment, "--force-reinstall", "--no-deps", wheel)
+    assert_ours(environment)
+
+
+def test_uv_in_both_orders_and_after_an_engine_reinstall(environment, wheel):
+    """Uv: ours with its dependencies, the engine again, ours again."""
+    uv(environment, wheel)
+    assert_ours(environment)
+    uv(environment, "--reinstall", "--no-deps", ENGINE)
+    assert_ours(environment)
+    uv(environment, "--reinstall", "--no-deps", wheel)
+    assert_ours(environment)
+
+
+def test_editable_install_refuses_to_test(environment):
+    """In an editable install the tests say why they do not run."""
+    uv(environment, "--editable", ROOT, "--group", f"{ROOT / 'pyproject.toml'}:test")
+    pytest_ = environment.parent / "pytest"
+    done = subprocess.run(
+        [pytest_, "tests/test_cli.py"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert "refusing to test: the install is editable" in done.stdout + done.stderr
+
+
+def test_engines_eval_extra_is_refused(environment, wheel):
+    """The engine's [eval] extra pins langchain 0.3: pip says that the two do not go together."""
+    done = subprocess.run(
+        [environment, "-m", "pip", "install", "--dry-run", wheel, "boost-skill-cli[eval]>=1.2.209"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "ResolutionImpossible" in done.stderr
+    assert "langchain-core" in done.stdout + done.stderr
