@@ -3,6 +3,7 @@
 import argparse
 import json
 import logging
+import os
 import sys
 from collections.abc import Sequence
 
@@ -22,10 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="%(message)s", level=logging.WARNING, stream=sys.stderr)
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` say, had enough
-        sys.stderr.close()
+        # Python flushes once more on its way out: give it somewhere to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FOUND
+    return code
 
 
 def search(options: argparse.Namespace) -> int:

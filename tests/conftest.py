@@ -9,7 +9,7 @@ from support import OWN, OWN_TAP, ROOT
 
 # Before the first import of the package: the wrong one may not even have these names.
 if reason := wrong_package():
-    pytest.exit(f"refusing to test: {reason}; run `make test`", returncode=3)
+    pytest.exit(f"refusing to test: {reason}; run `make test`")
 
 from boost_langchain import BoostRetriever, _notices
 from boost_langchain.testing import TappedCatalog, tapped_catalog
