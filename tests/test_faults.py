@@ -347,7 +347,7 @@ def test_two_processes_may_build_at_once(two_taps):
         "print(len(BoostRetriever(on_error='raise').invoke('deploy guide')))"
     )
     runs = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd="/")
         for _ in range(4)
     ]
     assert [run.communicate(timeout=120)[0].strip() for run in runs] == ["4"] * 4

@@ -26,7 +26,7 @@ else:
 
 def elsewhere(verb, spec):
     """Tap, untap or update in another process, as a user's shell would."""
-    subprocess.run([sys.executable, "-c", ELSEWHERE, verb, str(spec)], check=True)
+    subprocess.run([sys.executable, "-c", ELSEWHERE, verb, str(spec)], check=True, cwd="/")
 
 
 def names(retriever, query="deploy"):
