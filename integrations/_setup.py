@@ -4,10 +4,12 @@ import argparse
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any, override
 
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable
 
 from boost_langchain.testing import TappedCatalog, tapped_catalog
 
@@ -38,10 +40,18 @@ def catalog(options: argparse.Namespace) -> AbstractContextManager[TappedCatalog
     return tapped_catalog(PROCEDURES, name="langchain-procedures")
 
 
+class ScriptedChatModel(GenericFakeChatModel):
+    """Answers with prepared messages, tool calls among them."""
+
+    @override
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        return self  # its calls are in the script
+
+
 def chat_model(options: argparse.Namespace, script: Sequence[AIMessage]) -> BaseChatModel:
     """The model that --model names, or one that answers with `script`, message by message."""
     if options.model is None:
-        return GenericFakeChatModel(messages=iter(script))
+        return ScriptedChatModel(messages=iter(script))
     try:
         from langchain.chat_models import init_chat_model  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as e:

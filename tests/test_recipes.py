@@ -1,5 +1,6 @@
 """The recipes under integrations/ run as a reader would run them, offline."""
 
+import json
 import os
 import subprocess
 import sys
@@ -31,13 +32,46 @@ def test_lcel_chain():
     assert out.rstrip().endswith("to get a real one.)")
 
 
+def test_langgraph_agent():
+    """The transcript names the files of each turn, replaced once and then left alone."""
+    out = run("langgraph_agent.py")
+    assert "skills --> agent" in out
+    first, second, third = out.split("--- state after ")[1:]
+    assert "langchain-procedures:skills/retry-with-backoff/SKILL.md @ 1.3.0" in first
+    assert "retry-with-backoff" not in second
+    assert "langchain-procedures:skills/chunk-documents/SKILL.md @" in second
+    assert (
+        second.split("procedures:")[1].split("ai:")[0]
+        == third.split("procedures:")[1].split("ai:")[0]
+    )
+
+
+def test_langgraph_json_names_the_graph(monkeypatch):
+    """What `langgraph dev` would serve is there, and answers over an empty home."""
+    served = json.loads((ROOT / "integrations" / "langgraph.json").read_text())
+    path, name = served["graphs"]["boost_agent"].split(":")
+    code = (
+        "import runpy;"
+        f"graph = runpy.run_path({path!r})[{name!r}]();"
+        "print(graph.invoke({'messages': [('user', 'hi')]})['messages'][-1].content)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[0] = '.'; {code}"],
+        cwd=ROOT / "integrations",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("Acme is shedding load")
+
+
 def test_recipe_on_an_own_home_that_is_empty():
     """--own-home searches what the user has tapped: here nothing, and the chain still runs."""
     out = run("lcel_chain.py", "--own-home", "What now?")
     assert "Question: What now?" in out
 
 
-@pytest.mark.parametrize("recipe", ["lcel_chain.py"])
+@pytest.mark.parametrize("recipe", ["langgraph_agent.py", "lcel_chain.py"])
 def test_recipe_explains_itself(recipe):
     """--help says what it does."""
     assert "--model" in run(recipe, "--help")
