@@ -1,0 +1,170 @@
+"""An MCP registry of the engine's kind as LangChain tools.
+
+Names, order, descriptions and schemas are the registry's; calls go through it. A tool that is
+registered tomorrow appears here without an edit.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol, override
+
+from boost_cli.errors import BoostError
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, ToolException
+from pydantic import BaseModel, ConfigDict, create_model
+
+from boost_langchain._invisible import visible
+
+CHANGES_THE_MACHINE = frozenset({"boost_install"})
+"""Left out unless included by name. A registry carries no read-only mark, so this is a list of
+known names."""
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+class Registry(Protocol):
+    """What a registry must have: the engine's `boost_cli.core.mcp.Registry` does."""
+
+    def specs(self) -> list[dict[str, Any]]:
+        """Name, description and inputSchema of each tool, in order."""
+
+    def call(self, name: str, args: dict[str, Any]) -> tuple[str | None, bool]:
+        """The result's text and whether it is an error; (None, False): no such tool."""
+
+
+def boost_tools(
+    registry: Registry | None = None, include: Collection[str] | None = None
+) -> list[BaseTool]:
+    """Turn an MCP registry of the engine's kind into LangChain tools.
+
+    Every failure reaches the agent as a tool message with status "error" and a text that it
+    can use: an error of the tool, the engine's own error with its hint, a missing or mistyped
+    argument, any exception.
+
+    The engine's `boost_search` asks a language model to rank when a key or a model command is
+    configured for the engine; set BOOST_NO_AI=1 to keep it from that.
+
+    Args:
+        registry: The registry; None: the engine's own, which `boost mcp` serves.
+        include: The names of the tools to make, in the registry's order. None: all but those
+            known to change the machine (`boost_install`). A registry does not say which of
+            its tools only read, so look at what a registry of your own registers.
+
+    Raises:
+        ValueError: `include` has a name that the registry does not, or two tools have one
+            name.
+
+    Example:
+        ```python
+        from boost_langchain.tools import boost_tools
+
+        print([tool.name for tool in boost_tools(include=["boost_search", "boost_read"])])
+        #> ['boost_search', 'boost_read']
+        ```
+    """
+    source = _engines_registry() if registry is None else registry
+    specs = source.specs()
+    names = [spec["name"] for spec in specs]
+    if repeated := {name for name in names if names.count(name) > 1}:
+        msg = f"the registry has two tools of one name: {', '.join(sorted(repeated))}"
+        raise ValueError(msg)
+    if include is None:
+        wanted = set(names) - CHANGES_THE_MACHINE
+    else:
+        wanted = {include} if isinstance(include, str) else set(include)
+        if unknown := wanted.difference(names):
+            msg = f"no tool is called {', '.join(sorted(unknown))}; there are: {', '.join(names)}"
+            raise ValueError(msg)
+    return [_tool(source, spec) for spec in specs if spec["name"] in wanted]
+
+
+class RegistryTool(BaseTool):
+    """One tool of a registry; made by `boost_tools`."""
+
+    registry: Any
+    """The registry that answers its calls."""
+
+    @override
+    def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
+        # LangChain derives none from a JSON schema, and what it returns instead refuses a
+        # call without arguments.
+        schema = _schema(self)
+        required = schema.get("required", [])
+        fields: dict[str, Any] = {
+            name: (Any, ... if name in required else None) for name in schema["properties"]
+        }
+        return create_model(self.name, __config__=ConfigDict(extra="allow"), **fields)
+
+    @override
+    def _run(self, *args: Any, **kwargs: Any) -> str:
+        if problem := wrong_argument(_schema(self), kwargs):
+            msg = f"{self.name}: {problem}"
+            raise ToolException(msg)
+        try:
+            text, is_error = self.registry.call(self.name, kwargs)
+        except BoostError as e:
+            raise ToolException(f"{e} ({e.hint})" if e.hint else str(e)) from e
+        except Exception as e:
+            msg = f"{self.name} failed: {type(e).__name__}: {e}"
+            raise ToolException(msg) from e
+        if text is None:
+            msg = f"{self.name} is unknown to its registry"
+            raise ToolException(msg)
+        if is_error:
+            raise ToolException(visible(text))
+        return visible(text)
+
+
+def wrong_argument(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
+    """What is wrong with a call, for a model to read; None when it fits the schema.
+
+    Names and types at the top level, which is where a model errs; the handler judges the rest.
+    """
+    properties = schema["properties"]
+    takes = ", ".join(properties) or "no argument"
+    for name in schema.get("required", []):
+        if name not in arguments:
+            return f"the argument {name} is missing; it takes {takes}"
+    for name, value in arguments.items():
+        if name not in properties and schema.get("additionalProperties") is False:
+            return f"there is no argument {name}; it takes {takes}"
+        expected = properties.get(name, {}).get("type")
+        kinds = [expected] if isinstance(expected, str) else expected or []
+        if kinds and not any(_is(value, kind) for kind in kinds):
+            return f"{name} must be of type {' or '.join(kinds)}, not {value!r}"
+    return None
+
+
+def _is(value: object, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _TYPES.get(kind, (object,)))
+
+
+def _schema(tool: BaseTool) -> dict[str, Any]:
+    return tool.args_schema if isinstance(tool.args_schema, dict) else {"properties": {}}
+
+
+def _tool(registry: Registry, spec: Mapping[str, Any]) -> BaseTool:
+    return RegistryTool(
+        name=spec["name"],
+        description=spec["description"],
+        args_schema={"type": "object", "properties": {}} | (spec.get("inputSchema") or {}),
+        registry=registry,
+        handle_tool_error=True,
+    )
+
+
+def _engines_registry() -> Registry:
+    # Costs a tenth of a second and brings the whole command line along.
+    from boost_cli.commands import configuration  # noqa: PLC0415
+
+    registry: Registry = configuration.REGISTRY
+    return registry

@@ -1,0 +1,492 @@
+"""The catalog as tools: progressive disclosure, and the engine's MCP registry."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from boost_cli.core.mcp import Registry
+from boost_cli.errors import BoostError
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_tests.integration_tests import ToolsIntegrationTests
+from langchain_tests.unit_tests import ToolsUnitTests
+
+from boost_langchain import BoostRetriever
+from boost_langchain.tools import boost_tools, skill_tools
+
+from support import OWN_TAP, skill
+
+ID = f"{OWN_TAP}::skills/retry-with-backoff/SKILL.md"
+EVALUATE = f"{OWN_TAP}::skills/evaluate-retrieval/SKILL.md"
+EXAMPLES = {
+    "search_skills": {"query": "retry with backoff"},
+    "read_skill": {"id": ID},
+    "read_skill_file": {"id": EVALUATE},
+    "boost_search": {"query": "retry with backoff"},
+    "boost_list": {},
+    "boost_info": {"name": "retry-with-backoff"},
+    "boost_read": {"name": "retry-with-backoff"},
+    "boost_doctor": {},
+    "boost_discover_github": {"query": "langchain", "limit": 3},
+}
+
+
+def every_tool():
+    """All tools of the package."""
+    return {tool.name: tool for tool in [*skill_tools(), *boost_tools()]}
+
+
+class Described:
+    """How the standard tests get one tool."""
+
+    name = ""
+
+    @property
+    def tool_constructor(self):
+        """The tool under test."""
+        return every_tool()[self.name]
+
+    @property
+    def tool_invoke_params_example(self):
+        """A call that works."""
+        return EXAMPLES[self.name]
+
+    @pytest.fixture(autouse=True)
+    def home(self, own_catalog, gh):
+        """The own catalog, and a GitHub that has nothing."""
+        gh("echo '{}'")
+
+
+def standard(base, name):
+    """LangChain's own tests of one tool, as they are."""
+    return type(f"Test_{base.__name__}_{name}", (Described, base), {"name": name})
+
+
+for _name in EXAMPLES:
+    for _base in (ToolsUnitTests, ToolsIntegrationTests):
+        _tests = standard(_base, _name)
+        globals()[_tests.__name__] = _tests
+
+
+@pytest.fixture
+def gh(tmp_path, monkeypatch):
+    """Put a `gh` with the given script on PATH, or none at all."""
+
+    def put(script=None):
+        folder = tmp_path / "bin"
+        folder.mkdir(exist_ok=True)
+        if script is not None:
+            (folder / "gh").write_text(f"#!/bin/sh\n{script}\n")
+            (folder / "gh").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    return put
+
+
+def test_standard_tests_cover_every_tool():
+    """A tool that is new needs its own standard tests."""
+    assert set(every_tool()) == set(EXAMPLES)
+
+
+def call(tool, **arguments):
+    """Call a tool as an agent does."""
+    return tool.invoke({"name": tool.name, "args": arguments, "id": "1", "type": "tool_call"})
+
+
+def agent_answers(tools, *calls):
+    """Run an agent whose model makes these calls, then answers; return the tool messages."""
+
+    class Model(GenericFakeChatModel):
+        """Takes tools."""
+
+        def bind_tools(self, tools, **kwargs):
+            """Its calls are in the script."""
+            return self
+
+    messages = [
+        AIMessage("", tool_calls=[{"name": name, "args": args, "id": str(number)}])
+        for number, (name, args) in enumerate(calls)
+    ]
+    model = Model(messages=iter([*messages, AIMessage("The end.")]))
+    state = create_agent(model, tools).invoke({"messages": [HumanMessage("go")]})
+    assert state["messages"][-1].content == "The end."
+    return [m for m in state["messages"] if isinstance(m, ToolMessage)]
+
+
+# ----------------------------------------------------------------------- progressive disclosure
+
+
+def test_search_lists_and_read_reads(own_catalog):
+    """A short list with ids; a body by such an id; the Documents as artifacts."""
+    search, read, _ = skill_tools()
+    found = call(search, query="retry with backoff")
+    first = found.content.split("\n\n")[0].splitlines()
+    assert first[0] == f"id: {ID}"
+    assert first[1] == f"name: retry-with-backoff (skill, from {OWN_TAP})"
+    assert first[2].startswith("description: Retry failing model and network calls")
+    assert len(found.artifact) == len(found.content.split("\n\n")) == 8
+    whole = call(read, id=found.artifact[0].id)
+    assert whole.content.startswith(f"### retry-with-backoff (skill — {OWN_TAP}:skills/")
+    assert "Respect `Retry-After`" in whole.content
+    assert [d.id for d in whole.artifact] == [ID]
+    assert str(own_catalog.home) not in repr((found, whole))
+
+
+def test_empty_catalog_is_an_answer(empty_catalog):
+    """Nothing tapped: a usable text, no error."""
+    search, _, _ = skill_tools()
+    message = call(search, query="anything")
+    assert (message.status, message.artifact) == ("success", [])
+    assert "Nothing matches" in message.content
+
+
+@pytest.mark.parametrize(
+    "identity",
+    ["", "nope", "a::b", f"{OWN_TAP}::README.md", f"{OWN_TAP}::../x", "retry-with-backoff"],
+)
+def test_unknown_id_is_an_error_message(own_catalog, identity):
+    """The agent is told how ids look."""
+    _, read, read_file = skill_tools()
+    for tool in (read, read_file):
+        message = call(tool, id=identity)
+        assert message.status == "error"
+        assert "Pass an id exactly as search_skills returned it" in message.content
+
+
+def test_retriever_bounds_what_can_be_read(own_catalog):
+    """A search narrowed to rules does not open skills."""
+    search, read, _ = skill_tools(BoostRetriever(kind="rule", k=2))
+    found = call(search, query="retry")
+    assert {d.metadata["kind"] for d in found.artifact} == {"rule"}
+    assert call(read, id=found.artifact[0].id).status == "success"
+    assert call(read, id=ID).status == "error"
+
+
+def test_budget_and_wrong_arguments(own_catalog):
+    """A long text is cut, visibly; a wrong argument is an error message, not an exception."""
+    _, read, read_file = skill_tools(budget=700)
+    assert len(call(read, id=ID).content) <= 700
+    cut = call(read_file, id=EVALUATE, path="SKILL.md").content
+    assert cut.endswith("more characters left out]")
+    wrong = agent_answers(
+        skill_tools(),
+        ("read_skill", {}),
+        ("search_skills", {"query": ["a"]}),
+        ("read_skill", {"id": None}),
+    )
+    assert [m.status for m in wrong] == ["error"] * 3
+    with pytest.raises(ValueError, match="budget=0"):
+        skill_tools(budget=0)
+
+
+def test_broken_home_is_an_error_message(empty_catalog):
+    """A configuration that cannot be read."""
+    (empty_catalog.boost_home).mkdir(exist_ok=True)
+    (empty_catalog.boost_home / "config.json").write_text("{")
+    _, read, _ = skill_tools()
+    assert "config.json cannot be read" in call(read, id=ID).content
+
+
+# --------------------------------------------------------------------------- a skill's own files
+
+
+@pytest.fixture
+def shelf(empty_catalog, tmp_path):
+    """A skill with files of every sort, and a neighbour it must not reach; a reader of it."""
+    root = tmp_path / "shelf"
+    mine, other = root / "skills" / "mine", root / "skills" / "other"
+    for path, data in {
+        mine / "SKILL.md": skill("mine", "deploy it", "Read references/guide.md.").encode(),
+        mine / "references" / "guide.md": b"# Guide\n",
+        mine / "scripts" / "check.py": b"print('checked')\n",
+        mine / "data.bin": b"\x00\x01\x02binary\xff" * 10,
+        mine / "big.txt": b"x" * 1_000_001,
+        mine / "empty.txt": b"",
+        other / "SKILL.md": skill("other", "deploy that", "SECRET").encode(),
+        root / "rules" / "r.mdc": b"---\ndescription: a rule to deploy\n---\nRule.\n",
+        root / "outside.md": b"SECRET",
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    (mine / "inner.md").symlink_to("references/guide.md")
+    (mine / "link.md").symlink_to("../../outside.md")
+    (mine / "passwd").symlink_to("/etc/passwd")
+    (mine / "folder").symlink_to("../other")
+    empty_catalog.tap(root)
+    clone = empty_catalog.clone("shelf") / "skills" / "mine"
+    os.mkfifo(clone / "pipe.md")
+    (clone / "zero.md").symlink_to("/dev/zero")
+    _, _, read_file = skill_tools()
+    return lambda path="", item="skills/mine/SKILL.md": call(
+        read_file, id=f"shelf::{item}", path=path
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("references/guide.md", "# Guide\n"),
+        ("./references/guide.md", "# Guide\n"),
+        ("references//guide.md", "# Guide\n"),
+        ("scripts/check.py", "print('checked')\n"),
+        ("./scripts/check.py", "print('checked')\n"),
+        ("inner.md", "# Guide\n"),
+        ("empty.txt", ""),
+    ],
+)
+def test_relative_paths_that_skills_use(shelf, path, text):
+    """Files of the skill's own folder, checked out or not."""
+    message = shelf(path)
+    assert (message.status, message.content) == ("success", text)
+
+
+def test_listing(shelf):
+    """Without a path: the regular files of the folder."""
+    assert shelf().content.splitlines() == [
+        "SKILL.md",
+        "big.txt",
+        "data.bin",
+        "empty.txt",
+        "references/guide.md",
+        "scripts/check.py",
+    ]
+    message = shelf(item="rules/r.mdc")
+    assert message.status == "error"
+    assert "only a skill has files of its own" in message.content
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..",
+        "../other/SKILL.md",
+        "references/../../other/SKILL.md",
+        "./../other/SKILL.md",
+        "/etc/passwd",
+        "//etc/passwd",
+        "~/.ssh/id_rsa",
+        "%2e%2e/other/SKILL.md",
+        "..%2fother%2fSKILL.md",
+        "references/guide.md\x00.txt",
+        "\x00",
+        "..\\other\\SKILL.md",
+        "references\\guide.md",
+        "C:\\Windows\\win.ini",
+        "link.md",
+        "passwd",
+        "folder/SKILL.md",
+        "folder",
+        "pipe.md",
+        "zero.md",
+        "big.txt",
+        "data.bin",
+        "SKILL.MD",
+        "References/guide.md",
+        "\u2024\u2024/other/SKILL.md",
+        "\uff0e\uff0e\uff0fother\uff0fSKILL.md",
+        "..\u2215other\u2215SKILL.md",
+        ".git/config",
+        "references",
+        "no/such/file.md",
+        "   ",
+        "a" * 5_000,
+        "file:///etc/passwd",
+    ],
+)
+def test_hostile_paths(shelf, path):
+    """One clear line each, nothing from elsewhere, nothing hangs."""
+    message = shelf(path)
+    assert message.status == "error"
+    assert len(message.content.splitlines()) == 1
+    assert "SECRET" not in message.content
+    assert "root:" not in message.content
+    assert "boost-langchain-" not in message.content
+
+
+def test_fifty_megabytes(empty_catalog, tmp_path):
+    """A file of fifty megabytes is refused by its size, checked out or not."""
+    folder = tmp_path / "huge" / "skills" / "a"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(skill("a", "deploy it"))
+    for name in ("big.md", "big.txt"):
+        (folder / name).write_bytes(b"x" * 50_000_000)
+    empty_catalog.tap(tmp_path / "huge")
+    _, _, read_file = skill_tools()
+    for name in ("big.md", "big.txt"):
+        message = call(read_file, id="huge::skills/a/SKILL.md", path=name)
+        assert message.status == "error"
+        assert "is larger than 1,000,000 bytes (50,000,000)" in message.content
+
+
+def test_file_changed_after_the_scan_into_a_link(shelf, empty_catalog):
+    """The check is made at the read, not at the scan."""
+    guide = empty_catalog.clone("shelf") / "skills/mine/references/guide.md"
+    guide.unlink()
+    guide.symlink_to(empty_catalog.clone("shelf") / "outside.md")
+    assert "leads out" in shelf("references/guide.md").content
+
+
+# ------------------------------------------------------------------------------- the MCP registry
+
+
+def test_tools_are_the_registrys(own_catalog):
+    """Names, order, descriptions and schemas come from the registry, less what changes the machine."""
+    from boost_cli.commands.configuration import REGISTRY
+
+    specs = [spec for spec in REGISTRY.specs() if spec["name"] != "boost_install"]
+    tools = boost_tools()
+    assert [tool.name for tool in tools] == [spec["name"] for spec in specs]
+    for tool, spec in zip(tools, specs, strict=True):
+        assert tool.description == spec["description"]
+        shown = convert_to_openai_tool(tool)["function"]["parameters"]
+        assert shown["properties"] == spec["inputSchema"]["properties"]
+        assert shown.get("required", []) == spec["inputSchema"].get("required", [])
+    assert [t.name for t in boost_tools(include=["boost_list", "boost_install"])] == [
+        "boost_list",
+        "boost_install",
+    ]
+    assert [t.name for t in boost_tools(include="boost_list")] == ["boost_list"]
+    with pytest.raises(ValueError, match=r"no tool is called nope; there are: boost_search"):
+        boost_tools(include=["nope"])
+
+
+def fresh_registry():
+    """A registry of our own, with handlers that do every wrong thing."""
+    registry = Registry()
+    text = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    strict = {
+        "type": "object",
+        "properties": {"n": {"type": ["integer", "null"]}},
+        "additionalProperties": False,
+    }
+
+    def raise_(error):
+        raise error
+
+    registry.register("echo", "Say it back.", text, lambda args: (args["text"], False))
+    registry.register("now", lambda: "Rendered at call time.", {}, lambda args: ("12:00", False))
+    registry.register("count", "Count.", strict, lambda args: (str(args), False))
+    registry.register("refuse", "Refuse.", {}, lambda args: ("not today", True))
+    registry.register(
+        "hint", "Hint.", {}, lambda args: raise_(BoostError("no such thing", hint="tap one"))
+    )
+    registry.register("bare", "No hint.", {}, lambda args: raise_(BoostError("no such thing")))
+    registry.register("crash", "Crash.", {}, lambda args: raise_(ZeroDivisionError("by zero")))
+    registry.register("nothing", "Nothing.", {}, lambda args: (None, False))
+    return registry
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "status", "text"),
+    [
+        ("echo", {"text": "hi"}, "success", "hi"),
+        ("echo", {"text": "a\u200bb\x00"}, "success", "ab"),
+        ("echo", {"text": "hi", "extra": 1}, "success", "hi"),
+        ("echo", {}, "error", "echo: the argument text is missing; it takes text"),
+        ("echo", {"text": None}, "error", "echo: text must be of type string, not None"),
+        ("echo", {"text": ["a"]}, "error", "echo: text must be of type string, not ['a']"),
+        ("now", {}, "success", "12:00"),
+        ("count", {"n": 3}, "success", "{'n': 3}"),
+        ("count", {"n": None}, "success", "{'n': None}"),
+        ("count", {"n": True}, "error", "count: n must be of type integer or null, not True"),
+        ("count", {"m": 3}, "error", "count: there is no argument m; it takes n"),
+        ("refuse", {}, "error", "not today"),
+        ("hint", {}, "error", "no such thing (tap one)"),
+        ("bare", {}, "error", "no such thing"),
+        ("crash", {}, "error", "crash failed: ZeroDivisionError: by zero"),
+        ("nothing", {}, "error", "nothing is unknown to its registry"),
+    ],
+)
+def test_every_outcome_is_a_tool_message(name, arguments, status, text):
+    """A tool registered in the test works with no edit, and no failure stops the agent."""
+    tools = boost_tools(fresh_registry())
+    assert next(t for t in tools if t.name == "now").description == "Rendered at call time."
+    (message,) = agent_answers(tools, (name, arguments))
+    assert (message.status, message.content) == (status, text)
+
+
+def test_two_tools_of_one_name_fail_when_made():
+    """A collision is the registry's mistake, found before an agent runs."""
+
+    class Doubled:
+        """A registry that lists a tool twice."""
+
+        def specs(self):
+            """Twice."""
+            return [{"name": "a", "description": "", "inputSchema": {}}] * 2
+
+        def call(self, name, args):
+            """Never asked."""
+
+    with pytest.raises(ValueError, match="two tools of one name: a"):
+        boost_tools(Doubled())
+
+
+def test_engines_own_errors_reach_the_agent(empty_catalog, write_files):
+    """Case 18: an ambiguous name, missing and mistyped arguments, an unknown item."""
+    for tap in ("one", "two"):
+        empty_catalog.tap(write_files(tap, {"skills/a/SKILL.md": skill("a", f"deploy {tap}", tap)}))
+    read, search, listing = "boost_read", "boost_search", "boost_list"
+    messages = agent_answers(
+        boost_tools(),
+        (read, {"name": None}),
+        (read, {}),
+        (read, {"name": "no-such-skill"}),
+        (read, {"name": ["a"]}),
+        (search, {"query": "deploy", "extra": 1}),
+        (search, {"query": ""}),
+        (listing, {}),
+        ("boost_discover_github", {"limit": "many"}),
+        (read, {"name": "a"}),
+        ("nope", {}),
+    )
+    statuses = [m.status for m in messages]
+    assert statuses == ["error"] * 4 + ["success", "error", "success", "error", "error", "error"]
+    assert all(m.content.strip() for m in messages)
+    assert "name must be of type string, not None" in messages[0].content
+    assert "the argument name is missing" in messages[1].content
+    assert "one" in messages[8].content
+    assert "two" in messages[8].content
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "part"),
+    [
+        (None, "error", "gh"),
+        ("exit 1", "error", "GitHub code search failed"),
+        ("echo 'not json'", "error", "GitHub code search failed"),
+        ("echo '[]'", "error", "boost_discover_github failed: AttributeError"),
+        ("echo '{}'", "success", "no SKILL.md repositories found"),
+    ],
+)
+def test_discover_github(own_catalog, gh, script, status, part):
+    """No gh, a failing one, one that answers garbage, one that finds nothing."""
+    gh(script)
+    (message,) = agent_answers(
+        boost_tools(), ("boost_discover_github", {"query": "x", "limit": 500})
+    )
+    assert message.status == status
+    assert part in message.content
+
+
+def test_discover_github_bounds_its_limit(own_catalog, gh, tmp_path):
+    """A limit above 100 is asked for as 100."""
+    gh(f"echo \"$@\" > {tmp_path}/asked; echo '{{}}'")
+    call(every_tool()["boost_discover_github"], query="x", limit=500)
+    assert "100" in Path(tmp_path / "asked").read_text()
+
+
+def test_discover_github_that_hangs(own_catalog, gh, monkeypatch):
+    """A gh that never answers is an error message once the engine's time is up."""
+    real = subprocess.run
+
+    def impatient(*args, **options):
+        return real(*args, **options | ({"timeout": 0.2} if "timeout" in options else {}))
+
+    monkeypatch.setattr(subprocess, "run", impatient)
+    gh("sleep 5")
+    message = call(every_tool()["boost_discover_github"], query="x")
+    assert message.status == "error"
