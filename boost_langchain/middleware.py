@@ -4,8 +4,8 @@ Translates the question of a turn into a text block of the system message of its
 nothing is written into messages, output or checkpoints.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, NotRequired, override
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, NotRequired, cast, override
 
 from langchain_core.documents import Document
 from langchain_core.messages import SystemMessage
@@ -14,7 +14,7 @@ from langchain_core.runnables.config import run_in_executor
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-    from langchain.agents.middleware.types import PrivateStateAttr
+    from langchain.agents.middleware.types import ContextT, PrivateStateAttr, ResponseT
     from langgraph.channels.untracked_value import UntrackedValue
     from langgraph.runtime import Runtime
 except ModuleNotFoundError as e:
@@ -42,7 +42,7 @@ class SkillContextState(AgentState[Any]):
     boost_procedures: NotRequired[Annotated[dict[str, Any], UntrackedValue, PrivateStateAttr]]
 
 
-class SkillContextMiddleware(AgentMiddleware[SkillContextState, Any, Any]):
+class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, ResponseT]):
     """Hand the procedures of the current turn to every model call of an agent.
 
     Retrieves once per user turn, for the last human message, and reuses the result through
@@ -118,7 +118,7 @@ class SkillContextMiddleware(AgentMiddleware[SkillContextState, Any, Any]):
 
     @override
     def before_model(
-        self, state: SkillContextState, runtime: Runtime[Any]
+        self, state: AgentState[Any], runtime: Runtime[ContextT]
     ) -> dict[str, Any] | None:
         if self._found(state) is not None:
             return None
@@ -128,7 +128,7 @@ class SkillContextMiddleware(AgentMiddleware[SkillContextState, Any, Any]):
 
     @override
     async def abefore_model(
-        self, state: SkillContextState, runtime: Runtime[Any]
+        self, state: AgentState[Any], runtime: Runtime[ContextT]
     ) -> dict[str, Any] | None:
         if self._found(state) is not None:
             return None
@@ -140,25 +140,25 @@ class SkillContextMiddleware(AgentMiddleware[SkillContextState, Any, Any]):
     @override
     def wrap_model_call(
         self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any]:
+        request: ModelRequest[ContextT],
+        handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]],
+    ) -> ModelResponse[ResponseT]:
         return handler(self._with_procedures(request))
 
     @override
     async def awrap_model_call(
         self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
+        request: ModelRequest[ContextT],
+        handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
+    ) -> ModelResponse[ResponseT]:
         return await handler(self._with_procedures(request))
 
-    def _found(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _found(self, state: AgentState[Any]) -> dict[str, Any] | None:
         """What was found for this very human message, if that was looked up already."""
-        found: dict[str, Any] | None = (state.get("boost_procedures") or {}).get(self.name)
+        found: dict[str, Any] | None = _kept(state).get(self.name)
         return found if found and found["turn"] == _turn_key(self._turn, state) else None
 
-    def _keep(self, state: SkillContextState, documents: list[Document]) -> dict[str, Any]:
+    def _keep(self, state: AgentState[Any], documents: list[Document]) -> dict[str, Any]:
         rendered = procedure_text(documents, budget=self._budget, screen=self._screen)
         found = {
             "turn": _turn_key(self._turn, state),
@@ -166,9 +166,9 @@ class SkillContextMiddleware(AgentMiddleware[SkillContextState, Any, Any]):
             "record": rendered.record if rendered else {},
         }
         # Another instance may keep its own beside it.
-        return {"boost_procedures": {**(state.get("boost_procedures") or {}), self.name: found}}
+        return {"boost_procedures": {**_kept(state), self.name: found}}
 
-    def _with_procedures(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+    def _with_procedures(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
         found = self._found(request.state)
         if not found or not found["text"]:
             return request
@@ -187,6 +187,10 @@ class SkillContextMiddleware(AgentMiddleware[SkillContextState, Any, Any]):
             }
         )
         return request.override(system_message=message)
+
+
+def _kept(state: AgentState[Any]) -> dict[str, Any]:
+    return cast("SkillContextState", state).get("boost_procedures") or {}
 
 
 def _turn_key(turn: Turn, state: object) -> list[Any]:

@@ -46,6 +46,34 @@ def test_langgraph_agent():
     )
 
 
+def test_agent_middleware():
+    """The model call is handed three procedures; the conversation holds none of them."""
+    out = run("agent_middleware.py")
+    assert out.count("handed over: langchain-procedures:") == 3
+    assert out.splitlines()[-2:] == [
+        "human: How do I retry a model call with backoff?",
+        "ai: (A scripted answer: name a model with --model to get a real one.)",
+    ]
+
+
+def test_agent_tools():
+    """Search, read, list: each answers the model."""
+    out = run("agent_tools.py")
+    assert "id: langchain-procedures::skills/evaluate-retrieval/SKILL.md" in out
+    assert "tool: ### evaluate-retrieval (skill — langchain-procedures:skills/" in out
+    assert "scripts/ranking_metrics.py" in out
+
+
+def test_mcp_client():
+    """The engine's real server: list, search, read, an unknown tool, shutdown."""
+    out = run("mcp_client.py")
+    assert "tools: boost_search, boost_list, boost_info, boost_read, boost_install" in out
+    assert "retry-with-backoff — Retry failing model and network calls" in out
+    assert "# Retry with backoff" in out
+    assert "nope: error -32602: unknown tool 'nope'" in out
+    assert out.rstrip().endswith("the server has shut down")
+
+
 def test_langgraph_json_names_the_graph(monkeypatch):
     """What `langgraph dev` would serve is there, and answers over an empty home."""
     served = json.loads((ROOT / "integrations" / "langgraph.json").read_text())
@@ -71,7 +99,16 @@ def test_recipe_on_an_own_home_that_is_empty():
     assert "Question: What now?" in out
 
 
-@pytest.mark.parametrize("recipe", ["langgraph_agent.py", "lcel_chain.py"])
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "agent_middleware.py",
+        "agent_tools.py",
+        "langgraph_agent.py",
+        "lcel_chain.py",
+        "mcp_client.py",
+    ],
+)
 def test_recipe_explains_itself(recipe):
     """--help says what it does."""
     assert "--model" in run(recipe, "--help")
