@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from langchain_core.documents import Document
 from pydantic import ValidationError
 
+from boost_langchain._doctor import as_json, as_text, examine
 from boost_langchain._invisible import visible
 from boost_langchain.errors import BoostRetrievalError
 from boost_langchain.retriever import BoostRetriever
 
 FOUND, NOTHING, USAGE, FAULT = 0, 1, 2, 3
-"""Exit codes: an answer, an empty answer, a wrong argument, an engine fault."""
+"""Exit codes of search: an answer, an empty answer, a wrong argument, an engine fault. Those of
+doctor: 0 healthy, 1 needs attention."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,6 +57,16 @@ def search(options: argparse.Namespace) -> int:
     return FOUND if documents else NOTHING
 
 
+def doctor(options: argparse.Namespace) -> int:
+    """Print what would answer here, and what keeps a better rung from it."""
+    report = examine()
+    if options.json:
+        print(json.dumps(as_json(report), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(as_text(report))
+    return FOUND if report.healthy else NOTHING
+
+
 def line(document: Document) -> str:
     """One document as three short lines: what it is, where it is from, why it matched."""
     found = document.metadata
@@ -80,6 +92,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--tap", help="one registry (default: all)")
     command.add_argument("--json", action="store_true", help="print metadata and text as JSON")
     command.set_defaults(run=search)
+    command = commands.add_parser(
+        "doctor",
+        help="say what would answer here, and what keeps a better rung from it",
+        epilog="exit code: 0 healthy, 1 needs attention",
+    )
+    command.add_argument("--json", action="store_true", help="print the report as JSON")
+    command.set_defaults(run=doctor)
     return parser
 
 

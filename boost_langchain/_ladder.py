@@ -169,7 +169,7 @@ def _build_once(catalog: Catalog) -> None:
 
 
 def _wants_build(catalog: Catalog) -> bool:
-    changed = _changed_taps(catalog)
+    changed = changed_taps(catalog)
     if changed is None:
         return True
     if len(changed) > 1:
@@ -184,7 +184,7 @@ def _wants_build(catalog: Catalog) -> bool:
     return bool(changed)
 
 
-def _changed_taps(catalog: Catalog) -> set[str] | None:
+def changed_taps(catalog: Catalog) -> set[str] | None:
     """The registries that the index does not reflect, or None when there is no index.
 
     By time stamps alone, as `rag.stale` does: reading every cache costs more than the query.
@@ -209,7 +209,7 @@ def _changed_taps(catalog: Catalog) -> set[str] | None:
 
 def _build(catalog: Catalog) -> bool:
     """Build the index, without the items that must not be read; True when it can answer."""
-    changed = _changed_taps(catalog)
+    changed = changed_taps(catalog)
     readable: list[Entry] = []
     refused: list[str] = []
     unscanned: list[str] = []
