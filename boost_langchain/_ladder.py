@@ -104,8 +104,6 @@ def _ask_engine(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
 
 
 def _ask_index(catalog: Catalog, query: Query) -> tuple[list[rag.Hit] | None, str]:
-    if query.tap is not None and query.tap not in catalog.index_commits:
-        return None, ""
     hits, engine = rag.retrieve_any(
         query.text,
         k=query.k,
@@ -113,6 +111,8 @@ def _ask_index(catalog: Catalog, query: Query) -> tuple[list[rag.Hit] | None, st
         entries=_pool(catalog, query),
         collapse_near_duplicates=query.collapse_near_duplicates,
     )
+    if not hits and query.tap is not None and query.tap not in catalog.index_commits:
+        return None, ""  # the index does not know this registry yet
     return hits, engine
 
 

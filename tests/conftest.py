@@ -1,11 +1,20 @@
 """Fixtures, and the guard that the tests meet the installed wheel."""
 
 import json
+import os
+import sys
 
 import pytest
 
 from guard import wrong_package
 from support import OWN, OWN_TAP, ROOT
+
+if "BOOST_LANGCHAIN_LADDER" in os.environ:
+    # pyenv's and others' sqlite3 cannot load extensions, and the engine's vectors need one.
+    import pysqlite3
+    import pysqlite3.dbapi2
+
+    sys.modules |= {"sqlite3": pysqlite3, "sqlite3.dbapi2": pysqlite3.dbapi2}
 
 # Before the first import of the package: the wrong one may not even have these names.
 if reason := wrong_package():
