@@ -74,6 +74,14 @@ def test_mcp_client():
     assert out.rstrip().endswith("the server has shut down")
 
 
+def test_rerank():
+    """The scripted judgment reorders what the engine found, with its reasons."""
+    out = run("rerank.py")
+    engine, second = out.split("The second stage's:")
+    assert "trim-message-history" not in engine
+    assert second.lstrip().startswith("1. trim-message-history: Cuts the history that is sent")
+
+
 def test_langgraph_json_names_the_graph(monkeypatch):
     """What `langgraph dev` would serve is there, and answers over an empty home."""
     served = json.loads((ROOT / "integrations" / "langgraph.json").read_text())
@@ -107,6 +115,7 @@ def test_recipe_on_an_own_home_that_is_empty():
         "langgraph_agent.py",
         "lcel_chain.py",
         "mcp_client.py",
+        "rerank.py",
     ],
 )
 def test_recipe_explains_itself(recipe):
