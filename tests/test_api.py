@@ -1,0 +1,45 @@
+"""The public names: a change of this list is a change for users."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import boost_langchain
+
+API = {
+    "boost_langchain": ["BoostRetriever", "SkillMarkdownLoader", "skill_context_node"],
+    "boost_langchain.errors": ["BoostLangChainError", "BoostRetrievalError", "SkillLoadError"],
+    "boost_langchain.graph": ["Procedure", "leading_system", "procedures", "skill_context_node"],
+    "boost_langchain.loader": ["SkillMarkdownLoader"],
+    "boost_langchain.middleware": ["SkillContextMiddleware"],
+    "boost_langchain.rerank": ["ChatReranker", "EmbeddingsReranker", "RerankedRetriever"],
+    "boost_langchain.retriever": ["BoostRetriever", "format_procedures"],
+    "boost_langchain.testing": ["TappedCatalog", "tapped_catalog"],
+    "boost_langchain.tools": ["boost_tools", "skill_tools"],
+}
+
+
+def test_every_public_module_is_listed():
+    """A module without an underscore is public, and has a list of its names."""
+    found = {
+        f"boost_langchain.{module.name}"
+        for module in pkgutil.iter_modules(boost_langchain.__path__)
+        if not module.name.startswith("_")
+    }
+    assert found == set(API) - {"boost_langchain"}
+
+
+@pytest.mark.parametrize("module", API)
+def test_names(module):
+    """The names are these, sorted, and each says what it is."""
+    loaded = importlib.import_module(module)
+    assert list(loaded.__all__) == API[module] == sorted(API[module])
+    for name in loaded.__all__:
+        value = getattr(loaded, name)
+        documented = value if inspect.isclass(value) or inspect.isfunction(value) else type(value)
+        assert inspect.getdoc(documented), name
+        for attribute, method in vars(documented).items():
+            if not attribute.startswith("_") and inspect.isfunction(method):
+                assert inspect.getdoc(getattr(documented, attribute)), f"{name}.{attribute}"
