@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from support import ROOT
 
@@ -16,6 +16,6 @@ def test_pictures_are_current(tmp_path):
     drawn = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert drawn == {path.name: path.read_bytes() for path in PICTURES.iterdir()}
     for data in drawn.values():
-        assert ElementTree.fromstring(data).tag.endswith("svg")  # noqa: S314 - our own file
+        assert ET.fromstring(data).tag.endswith("svg")  # noqa: S314 - our own file
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(f"scripts/pictures/{name}" in readme for name in drawn)
