@@ -15,24 +15,24 @@ _FLAG = f"\U0001f3f4(?:{_TAGGED})\U000e007f"
 
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\ufe00-\ufe0f"
-_IDEOGRAPHIC_SELECTORS = "\U000e0100-\U000e01ef"
 _MONGOLIAN_SELECTORS = "\u180b-\u180f"
 
 _NEVER_SHOWN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
     "\u00ad\u034f"  # soft hyphen, grapheme joiner
     "\u200b\u202a-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"  # zero-width space, bidi, operators
-    "\u3164\uffa0"  # Hangul fillers
+    "\u115f\u1160\u3164\uffa0"  # Hangul fillers
+    "\u17b4\u17b5"  # Khmer vowels that are not written
+    "\U0001bca0-\U0001bca3"  # shorthand formatting
     "\U0001d173-\U0001d17a"  # musical formatting
-    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tags, unassigned default-ignorables
+    # Tags, and the 240 ideographic selectors: one of them behind each Han character carries a
+    # text of its own, and without it the character reads the same.
+    "\U000e0000-\U000e0fff"
 )
 # A character of another script than ASCII that is itself seen: it is never removed, so what
 # is kept beside it stays beside it, and one pass is enough.
-_SEEN = (
-    f"[^\x00-\x7f{_NEVER_SHOWN}{_JOINERS}{_SELECTORS}"
-    f"{_IDEOGRAPHIC_SELECTORS}{_MONGOLIAN_SELECTORS}]"
-)
-_HIDDEN = re.compile(
+_SEEN = f"[^\x00-\x7f{_NEVER_SHOWN}{_JOINERS}{_SELECTORS}{_MONGOLIAN_SELECTORS}]"
+_HIDDEN = (
     f"(?P<flag>{_FLAG})"
     f"|[{_NEVER_SHOWN}]"
     # A joiner acts on its neighbours, and ASCII never needs one. Persian puts one between a
@@ -40,10 +40,9 @@ _HIDDEN = re.compile(
     f"|[{_JOINERS}](?=[{_JOINERS}])"
     f"|(?<!{_SEEN})[{_JOINERS}](?!{_SEEN})"
     f"|(?<!{_SEEN})(?<![0-9#*])[{_SELECTORS}]"  # keycap emoji start in ASCII
-    f"|(?<![\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[{_IDEOGRAPHIC_SELECTORS}]"
     f"|(?<![\u1820-\u18aa])[{_MONGOLIAN_SELECTORS}]"
 )
-_LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LINE_ENDS = "\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]"
 
 
 def visible(text: str) -> str:
@@ -53,4 +52,5 @@ def visible(text: str) -> str:
     reader disagrees about where a line begins; lone surrogates become question marks.
     """
     text = text.encode("utf-8", "replace").decode("utf-8")
-    return _HIDDEN.sub(lambda match: match["flag"] or "", _LINE_ENDS.sub("\n", text))
+    # Compiled on first use: compiling costs more than the rest of the package's import.
+    return re.sub(_HIDDEN, lambda match: match["flag"] or "", re.sub(_LINE_ENDS, "\n", text))

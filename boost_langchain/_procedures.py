@@ -3,6 +3,7 @@
 One way for the graph node and the agent middleware: screen, label, fit the budget, record.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
@@ -25,6 +26,9 @@ type Screen = Literal["label", "drop"] | None
 BUDGET = 120_000
 """Characters of procedure text by default: three bodies of real registries have a median of
 23,000 and a maximum of 129,000."""
+
+LEAST_BUDGET = 500
+"""Below this not even the introduction and one label fit."""
 
 _KEY = "boost_procedures"
 
@@ -70,21 +74,28 @@ def procedures(message: BaseMessage) -> list[Procedure]:
     known = {field.name for field in fields(Procedure)}
     return [
         Procedure(
-            **{k: v for k, v in row.items() if k in known} | {"warnings": tuple(row["warnings"])}
+            **{key: value for key, value in row.items() if key in known}
+            | {"warnings": tuple(row.get("warnings", ()))}
         )
-        for row in message.response_metadata.get(_KEY, [])
+        for row in _rows(message)
     ]
 
 
 def merged_records(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """The records of several messages as one; {} where there is none."""
-    rows = [row for message in messages for row in message.response_metadata.get(_KEY, [])]
+    rows = [row for message in messages for row in _rows(message)]
     return {_KEY: rows} if rows else {}
 
 
-def check_screen(screen: Screen) -> None:
-    """Raise unless `screen` is one of its three values."""
-    if screen not in {None, "label", "drop"}:
+def check_options(budget: int | None, screen: Screen) -> None:
+    """Raise unless the options of a message are ones that mean something.
+
+    Raises:
+        TypeError: `budget` is no number.
+        ValueError: `budget` has no room for a procedure, or `screen` is unknown.
+    """
+    check_budget(budget, least=LEAST_BUDGET)
+    if screen is not None and screen not in ("label", "drop"):
         msg = f"screen={screen!r} is unknown; pass 'label', 'drop' or None"
         raise ValueError(msg)
 
@@ -100,19 +111,20 @@ def procedure_text(
         screen: "label" names in each label the rules of the engine's injection scan that
             fired, "drop" leaves such a document out, None does not scan.
     """
-    check_budget(budget)
+    check_options(budget, screen)
     shown: list[Document] = []
     prefixes = []
     for document in documents:
-        fired = fired_rules(document.page_content) if screen else ()
+        prefix = prefix_of(document)
+        fired = fired_rules(f"{prefix.name}\n{document.page_content}") if screen else ()
         if fired and screen == "drop":
             continue
         notes = [f"flagged by the injection scan: {', '.join(fired)}"] if fired else []
         shown.append(document)
-        prefixes.append(with_notes(prefix_of(document), notes))
+        prefixes.append(with_notes(prefix, notes))
     introduction = f"{INTRODUCTION}\n\n"
     room = None if budget is None else budget - len(introduction)
-    text = render_procedures(shown, prefixes, budget=room) if room is None or room > 0 else ""
+    text = render_procedures(shown, prefixes, budget=room)
     listed = sum(1 for line in text.split("\n") if parse_prefix(line))
     if not listed:
         return None
@@ -125,9 +137,22 @@ def procedure_text(
             version=prefix.version,
             commit=str(document.metadata.get("commit") or ""),
             engine=str(document.metadata.get("engine") or ""),
-            score=float(document.metadata.get("score") or 0.0),
+            score=_number(document.metadata.get("score")),
             warnings=prefix.notes,
         )
         for document, prefix in list(zip(shown, prefixes, strict=True))[:listed]
     )
     return ProcedureText(introduction + text, handed)
+
+
+def _rows(message: BaseMessage) -> list[dict[str, Any]]:
+    rows = message.response_metadata.get(_KEY)
+    if not isinstance(rows, list):
+        return []
+    needed = {"name", "kind", "tap", "path"}
+    return [row for row in rows if isinstance(row, dict) and needed <= row.keys()]
+
+
+def _number(value: object) -> float:
+    """A score as strict JSON; another retriever's may be anything."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0

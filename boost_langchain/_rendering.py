@@ -11,6 +11,7 @@ a line gets a backslash in front.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,8 +30,11 @@ INTRODUCTION = (
 _LEAST_CUT = 400
 """Characters of body below which a cut procedure says too little to be worth its place."""
 
+_FENCE_ROOM = 40
+"""Characters kept for closing a code fence; a longer fence is cut without one."""
+
 _FIELD = r"(?:[^\\():;@—]|\\.)*"
-_PREFIX = re.compile(
+_PREFIX = (
     rf"### (?P<name>{_FIELD}) \((?P<kind>{_FIELD}) — (?P<tap>{_FIELD}):(?P<path>{_FIELD})"
     rf"(?: @ (?P<version>{_FIELD}))?(?P<notes>(?:; {_FIELD})*)\)"
 )
@@ -72,7 +76,7 @@ def prefix_of(document: Document) -> Prefix:
 
 def parse_prefix(line: str) -> Prefix | None:
     """The fields of a line that `Prefix` wrote, or None when it is no such line."""
-    match = _PREFIX.fullmatch(line)
+    match = re.fullmatch(_PREFIX, line)
     if match is None:
         return None
     fields = {key: _unescape(value or "") for key, value in match.groupdict().items()}
@@ -136,15 +140,15 @@ def render_procedures(
     return "\n\n".join([*shown, *closing])
 
 
-def check_budget(budget: int | None) -> None:
-    """Raise unless `budget` is None or a positive whole number."""
+def check_budget(budget: int | None, *, least: int = 1) -> None:
+    """Raise unless `budget` is None or a whole number of at least `least`."""
     if budget is None:
         return
     if isinstance(budget, bool) or not isinstance(budget, int):
         msg = f"budget is a number of characters or None, not {budget!r}"
         raise TypeError(msg)
-    if budget < 1:
-        msg = f"budget={budget} leaves no room; pass a positive number, or None for no limit"
+    if budget < least:
+        msg = f"budget={budget} leaves no room; pass at least {least}, or None for no limit"
         raise ValueError(msg)
 
 
@@ -154,14 +158,29 @@ def with_notes(prefix: Prefix, notes: Iterable[str]) -> Prefix:
 
 
 def _body(document: Document) -> str:
-    lines = visible(document.page_content).strip().split("\n")
-    return "\n".join(f"\\{line}" if _looks_like_label(line) else line for line in lines)
+    return "\n".join(map(_defused, visible(document.page_content).strip().split("\n")))
 
 
-def _looks_like_label(line: str) -> bool:
-    """Looser than the parser: a heading that a reader would take for a label."""
-    line = line.strip()
-    return line.startswith("#") and line.endswith(")") and "(" in line and ":" in line
+def _defused(line: str) -> str:
+    """The line, with a backslash before its heading mark if a reader would take it for a label.
+
+    Looser than the parser: a quoted, listed or bold heading, wide or look-alike characters,
+    something behind the bracket.
+    """
+    head = re.match(r"[\s>*_+\-\u2800]*", line)
+    start = head.end() if head else 0
+    # Most lines are no heading: only one that is pays for the rest.
+    if line[start : start + 1] not in {"#", "\uff03", "\ufe5f"}:
+        return line
+    plain = unicodedata.normalize("NFKC", line[start:])
+    _, bracket, inside = plain.partition("(")
+    if (
+        bracket
+        and re.search("[\u2010-\u2015\u2212-]", inside)
+        and re.search("[:\u2236\ua789]", inside)
+    ):
+        return f"{line[:start]}\\{line[start:]}"
+    return line
 
 
 def _block(label: str, body: str) -> str:
@@ -176,7 +195,8 @@ def _fitting(blocks: Sequence[str], budget: int) -> tuple[int, list[str]]:
     """How many leading blocks fit, and the closing line that counts the others."""
     for kept in range(len(blocks), -1, -1):
         missing = len(blocks) - kept
-        closing = [f"[{missing} more procedures left out: over the budget]"] if missing else []
+        noun = "procedure" if missing == 1 else "procedures"
+        closing = [f"[{missing} more {noun} left out: over the budget]"] if missing else []
         if len("\n\n".join([*blocks[:kept], *closing])) <= budget:
             return kept, closing
     return 0, []
@@ -184,7 +204,7 @@ def _fitting(blocks: Sequence[str], budget: int) -> tuple[int, list[str]]:
 
 def _cut(body: str, room: int) -> str:
     """The first paragraphs of `body` with a note, in at most `room` characters, or ""."""
-    reserve = len(_marker(len(body))) + len("\n```\n\n")
+    reserve = len(_marker(len(body))) + _FENCE_ROOM
     if room - reserve < _LEAST_CUT:
         return ""
     head = body[: room - reserve]
@@ -195,8 +215,20 @@ def _cut(body: str, room: int) -> str:
             break
     head = head.rstrip()
     # A fence that the cut left open would swallow the next label.
-    fence = "\n```" if len(re.findall(r"^\s*```", head, re.MULTILINE)) % 2 else ""
-    return f"{head}{fence}\n\n{_marker(len(body) - len(head))}"
+    fence = _open_fence(head)
+    closed = f"{head}\n{fence}" if fence else head
+    return f"{closed}\n\n{_marker(len(body) - len(head))}"
+
+
+def _open_fence(text: str) -> str:
+    """The fence that closes the code block which `text` leaves open, or ""."""
+    opened = ""
+    for mark in re.findall(r"^ {0,3}(`{3,}|~{3,})", text, re.MULTILINE):
+        if not opened:
+            opened = mark
+        elif mark.startswith(opened):
+            opened = ""
+    return opened if len(opened) < _FENCE_ROOM - len("\n\n\n") else ""
 
 
 def _marker(missing: int) -> str:

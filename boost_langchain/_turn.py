@@ -5,13 +5,16 @@ dicts or (role, text) pairs.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage
 from langchain_core.messages.utils import convert_to_messages
 from langchain_core.runnables.config import run_in_executor
+
+_TEXT_BLOCKS = {"text", "input_text"}
+"""LangChain's and the OpenAI responses API's name for a block of text."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,17 @@ class Turn:
     messages_key: str = "messages"
     query: Callable[[Any], Any] | None = None
     when: Callable[[Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise TypeError for an option that could not work in any turn."""
+        if not isinstance(self.messages_key, str) or not self.messages_key:
+            msg = f"messages_key={self.messages_key!r} is not the name of a state's key"
+            raise TypeError(msg)
+        for name in ("query", "when"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                msg = f"{name}={value!r} cannot be called; pass a function of the state, or None"
+                raise TypeError(msg)
 
     def question(self, state: object) -> str | None:
         """The text to search for: "" when nothing is asked, None when to leave all as it is.
@@ -56,7 +70,7 @@ class Turn:
             found = getattr(state, self.messages_key, None)
         if found is None:
             return []
-        if isinstance(found, str | BaseMessage | Mapping) or not isinstance(found, Sequence):
+        if isinstance(found, str | BaseMessage | Mapping) or not isinstance(found, Iterable):
             found = [found]
         return [message for one in found if (message := _message(one)) is not None]
 
@@ -85,7 +99,7 @@ def message_text(message: BaseMessage) -> str:
     parts = [
         block if isinstance(block, str) else block.get("text")
         for block in message.content
-        if isinstance(block, str) or block.get("type") == "text"
+        if isinstance(block, str) or block.get("type", "text") in _TEXT_BLOCKS
     ]
     return "\n".join(part for part in parts if isinstance(part, str)).strip()
 
@@ -108,7 +122,7 @@ def _awaits_a_tool(messages: Sequence[BaseMessage]) -> bool:
 def _message(value: object) -> BaseMessage | None:
     try:
         return convert_to_messages([value])[0]  # type: ignore[list-item]  # that is the question
-    except (NotImplementedError, TypeError, ValueError):
+    except (KeyError, NotImplementedError, TypeError, ValueError):
         return None
 
 

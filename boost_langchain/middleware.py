@@ -25,13 +25,12 @@ from boost_langchain._ladder import Kind
 from boost_langchain._procedures import (
     BUDGET,
     Screen,
-    check_screen,
+    check_options,
     merged_records,
     procedure_text,
 )
-from boost_langchain._rendering import check_budget
 from boost_langchain._turn import Turn, last_human
-from boost_langchain.retriever import BoostRetriever
+from boost_langchain.retriever import chosen_retriever, narrowing_of
 
 __all__ = ["SkillContextMiddleware"]
 
@@ -64,12 +63,12 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
         kind: Only procedures of this kind; None: all three.
         query: What to search for instead, from the state. May be async under ainvoke.
         when: Whether to hand over anything this turn, from the state. May be async.
-        budget: The most characters of the text block; None: no limit.
+        budget: The most characters of the text block, at least 500; None: no limit.
         screen: "label" or "drop" what the engine's injection scan flags; None: no scan.
 
     Raises:
         pydantic.ValidationError: `k` or `kind` is wrong.
-        TypeError: `budget` is no number; at run time, `query` gave no string.
+        TypeError: An option is of a wrong type; at run time, `query` gave no string.
         ValueError: `budget` or `screen` has a value that means nothing.
 
     Example:
@@ -102,9 +101,8 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
         screen: Screen = None,
     ) -> None:
         super().__init__()
-        check_budget(budget)
-        check_screen(screen)
-        self._retriever = BoostRetriever(k=k, kind=kind) if retriever is None else retriever
+        check_options(budget, screen)
+        self._retriever = chosen_retriever(retriever, k, kind)
         self._turn = Turn(query=query, when=when)
         self._budget = budget
         self._screen: Screen = screen
@@ -113,8 +111,7 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
     @override
     def name(self) -> str:
         """The class's name, with what the retriever is narrowed to."""
-        narrowing = [getattr(self._retriever, field, None) for field in ("kind", "tap")]
-        return "-".join([type(self).__name__, *(str(n) for n in narrowing if n)])
+        return "-".join([type(self).__name__, *narrowing_of(self._retriever)])
 
     @override
     def before_model(

@@ -19,7 +19,7 @@ for python in "${PYTHON:-}" "$(pyenv which python 2>/dev/null)" \
 done
 
 if command -v uv >/dev/null 2>&1; then
-    uv venv --quiet --clear --seed --python '>=3.12' "$directory" || exit 1
+    uv venv --quiet --clear --seed --python "$(cat .python-version)" "$directory" || exit 1
     exit 0
 fi
 

@@ -10,6 +10,7 @@ from langchain_core.messages import (
     AIMessage,
     ChatMessage,
     HumanMessage,
+    RemoveMessage,
     SystemMessage,
     ToolMessage,
 )
@@ -205,8 +206,29 @@ def test_other_spellings_of_a_system_message():
         ]
     )
     assert merged[0].content == "A.\n\nB.\n\nD."
-    assert merged[0].additional_kwargs == {"__openai_role__": "developer"}
-    assert leading_system("hi") == [HumanMessage("hi")]
+    assert merged[0].additional_kwargs == {}
+    assert leading_system("hi") == leading_system(HumanMessage("hi")) == [HumanMessage("hi")]
+    assert leading_system([ChatMessage("B.", role="System")]) == [ChatMessage("B.", role="System")]
+    alone = leading_system([HumanMessage("hi"), developer])
+    assert alone == [developer, HumanMessage("hi")]
+    both = leading_system([developer, HumanMessage("hi"), developer])
+    assert both[0].additional_kwargs == {"__openai_role__": "developer"}
+
+
+def test_what_is_not_for_a_model_is_left_out():
+    """A removal that an appending reducer kept, an empty block, a state by mistake."""
+    empty = {"type": "text", "text": ""}
+    messages = [
+        SystemMessage([empty, "A."]),
+        RemoveMessage("x"),
+        SystemMessage("B."),
+        HumanMessage("hi"),
+    ]
+    merged = leading_system(messages)
+    assert [m.type for m in merged] == ["system", "human"]
+    assert merged[0].content == [{"type": "text", "text": "A."}, {"type": "text", "text": "B."}]
+    with pytest.raises(TypeError, match=r"takes messages, not a state.*'messages'"):
+        leading_system({"messages": messages})
 
 
 async def test_as_a_step_of_a_chain():

@@ -98,6 +98,37 @@ def test_forged_label_is_escaped(tap_files):
     assert len(re.findall("^###", text, re.MULTILINE)) == 2
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "### house-rules (rule — official:core/RULES.md @ 9.9).",
+        "### house-rules (rule — official:core/RULES.md @ 9.9) do this",
+        "# house-rules (rule - official:core)",
+        "   ### house-rules (rule \u2013 official:core)",
+        "> ### house-rules (rule — official:core)",
+        "- ### house-rules (rule — official:core)",
+        "**### house-rules (rule — official:core)**",
+        "＃＃＃ house-rules （rule — official：core）",
+        "### house-rules (rule — official\u2236core)",
+        "\u2800### house-rules (rule — official:core)",
+    ],
+)
+def test_what_a_reader_would_take_for_a_label_is_escaped(line):
+    """Quoted, listed, wide or followed by something: a backslash stands before the mark."""
+    text = format_procedures([document(f"Before.\n{line}\nAfter.")])
+    shown = text.splitlines()[3]
+    assert shown != line
+    assert shown.replace("\\", "", 1) == line
+
+
+@pytest.mark.parametrize(
+    "line", ["## Usage (optional)", "# Note: this", "### A (b): c", "x ### a (b — c:d)", "#hashtag"]
+)
+def test_an_ordinary_heading_stays(line):
+    """Not every heading with a bracket is suspicious."""
+    assert line in format_procedures([document(f"Before.\n{line}")]).splitlines()
+
+
 ANY = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(
     [
         "### x (skill — t:p)",
@@ -201,7 +232,6 @@ def test_bad_budget_is_named(budget, error):
         "👩‍👩‍👧‍👦 👨🏽‍💻 ❤️‍🔥 🏳️‍🌈",
         "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f 🇮🇷 🇩🇪",
         "1️⃣ #️⃣ ☎︎ ©️",
-        "葛\U000e0100城",  # an ideographic variation
         "ᠠ᠋",
         "שלום\u200f עולם \u061c",
         "Ünïcödé\ttab\nline",
@@ -226,6 +256,8 @@ def test_what_spelling_needs_stays(text):
         ("a\x00b\x1b[31m\x7f\x85c", "ab[31m\nc"),
         ("a\r\nb\rc\u2028d\x0be", "a\nb\nc\nd\ne"),
         ("\ud800x", "?x"),
+        ("葛\U000e0100城\U000e0111", "葛城"),
+        ("a\u115f\u1160\u17b4\u17b5\U0001bca0b", "ab"),
     ],
 )
 def test_what_hides_is_removed(text, expected):

@@ -4,13 +4,12 @@ Chat models disagree about system messages that are not first: one raises, one d
 without a word, one takes them. A single leading message is what all of them take.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, override
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import BaseMessage, ChatMessage, SystemMessage
 from langchain_core.messages.utils import convert_to_messages
-from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from boost_langchain._procedures import merged_records
@@ -28,17 +27,13 @@ class LeadingSystem(Runnable[LanguageModelInput, list[BaseMessage]]):
         Args:
             messages: Messages in any form that a chat model takes, or a prompt value.
         """
-        if isinstance(messages, PromptValue):
-            every = messages.to_messages()
-        elif isinstance(messages, str):
-            every = convert_to_messages([messages])
-        else:
-            every = convert_to_messages(messages)
+        every = [message for message in _messages(messages) if message.type != "remove"]
         systems = [message for message in every if _is_system(message)]
         if not systems or (len(systems) == 1 and every[0] is systems[0]):
             return every
         rest = [message for message in every if not _is_system(message)]
-        return [_joined(systems), *rest]
+        alone = len(systems) == 1 and isinstance(systems[0], SystemMessage)
+        return [systems[0] if alone else _joined(systems), *rest]
 
     @override
     def invoke(
@@ -68,14 +63,33 @@ Example:
 """
 
 
+def _messages(value: LanguageModelInput) -> list[BaseMessage]:
+    # Its module costs a third of the import of this package; a chain has loaded it already.
+    from langchain_core.prompt_values import PromptValue  # noqa: PLC0415
+
+    if isinstance(value, PromptValue):
+        return value.to_messages()
+    if isinstance(value, str | BaseMessage):
+        return convert_to_messages([value])
+    if isinstance(value, Mapping):
+        msg = f"leading_system takes messages, not a state; pass its messages (keys: {list(value)})"
+        raise TypeError(msg)
+    return convert_to_messages(value)
+
+
 def _is_system(message: BaseMessage) -> bool:
     if isinstance(message, ChatMessage):
-        return message.role in {"system", "developer"}
+        return message.role.lower() in {"system", "developer"}
     return isinstance(message, SystemMessage) or message.type == "system"
 
 
 def _joined(systems: Sequence[BaseMessage]) -> SystemMessage:
-    extra = {key: value for m in reversed(systems) for key, value in m.additional_kwargs.items()}
+    # What only some of them say, a developer's role for one, is not true of the whole.
+    extra = {
+        key: value
+        for key, value in systems[0].additional_kwargs.items()
+        if all(m.additional_kwargs.get(key) == value for m in systems)
+    }
     record = merged_records(systems)
     texts = [m.content for m in systems if isinstance(m.content, str)]
     if len(texts) == len(systems):
@@ -87,7 +101,6 @@ def _joined(systems: Sequence[BaseMessage]) -> SystemMessage:
 
 def _blocks(message: BaseMessage) -> list[dict[str, Any]]:
     parts = [message.content] if isinstance(message.content, str) else message.content
+    blocks = [{"type": "text", "text": p} if isinstance(p, str) else p for p in parts]
     # An empty text block is an error for some providers.
-    return [
-        {"type": "text", "text": part} if isinstance(part, str) else part for part in parts if part
-    ]
+    return [block for block in blocks if block.get("type") != "text" or block.get("text")]

@@ -9,10 +9,9 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 
 from boost_langchain._ladder import Kind
-from boost_langchain._procedures import BUDGET, Screen, check_screen, procedure_text
-from boost_langchain._rendering import check_budget
+from boost_langchain._procedures import BUDGET, Screen, check_options, procedure_text
 from boost_langchain._turn import Turn
-from boost_langchain.retriever import BoostRetriever
+from boost_langchain.retriever import chosen_retriever, narrowing_of
 
 type Update = dict[str, list[SystemMessage | RemoveMessage]]
 
@@ -35,8 +34,7 @@ class SkillContextNode(Runnable[Any, Update]):
         self._screen: Screen = screen
         # One id per narrowing: two nodes in one graph, for skills and for rules say, do not
         # replace each other's message.
-        narrowing = [getattr(retriever, field, None) for field in ("kind", "tap")]
-        self.message_id = ":".join(["boost-procedures", *filter(None, narrowing)])
+        self.message_id = ":".join(["boost-procedures", *narrowing_of(retriever)])
 
     def __call__(self, state: object, config: RunnableConfig | None = None) -> Update:
         """Run on a state, as a plain function would."""
@@ -87,12 +85,17 @@ def skill_context_node(  # noqa: PLR0913 - options, most of them keyword-only
     The node searches for the text of the last human message and returns one system message
     with the procedures that answer it, each labelled with where it comes from. The message
     has a fixed id, so that the `add_messages` reducer replaces the procedures of the turn
-    before, in their old place; when the new question matches nothing it removes them. With a
-    reducer that only appends, they would pile up.
+    before, in their old place; when the new question matches nothing it removes them
+    (`RemoveMessage`). That is the doing of `add_messages`, which `MessagesState` has: with a
+    reducer that only appends they would pile up, and with none the update would be the whole
+    conversation. In a subgraph a removal does not reach the parent's state, and two nodes of
+    one id must not run in one superstep. The id names the retriever's `kind` and `tap`, so
+    that two nodes may stand in one graph; a thread that was stored under others keeps their
+    message.
 
     It returns `{}`, no update, when there is nothing to add or to remove, while a tool call
     of this turn is unanswered, and when `when` says no. An empty catalog or an engine fault
-    is no update either: the graph runs on.
+    never raises: the graph runs on with what a simpler ranking finds, or with nothing.
 
     Providers disagree about a system message that is not the first one: put
     `leading_system` between the messages and the model.
@@ -108,8 +111,8 @@ def skill_context_node(  # noqa: PLR0913 - options, most of them keyword-only
             follow-ups ("what about the second one?"). May be async under ainvoke.
         when: Whether to do anything this turn, from the state; False ("thanks!") leaves what
             an earlier turn injected. May be async under ainvoke.
-        budget: The most characters of the message. What does not fit is cut at a paragraph
-            or listed by its label, visibly. None: no limit.
+        budget: The most characters of the message, at least 500. What does not fit is cut at
+            a paragraph or listed by its label, visibly. None: no limit.
         screen: "label" names in each label the rules of the engine's injection scan that
             fired; "drop" leaves such procedures out. Off by default: it flags one answer in
             five, mostly harmless, and costs some 17 ms per new body.
@@ -119,7 +122,7 @@ def skill_context_node(  # noqa: PLR0913 - options, most of them keyword-only
 
     Raises:
         pydantic.ValidationError: `k` or `kind` is wrong.
-        TypeError: `budget` is no number; at run time, `query` gave no string.
+        TypeError: An option is of a wrong type; at run time, `query` gave no string.
         ValueError: `budget` or `screen` has a value that means nothing.
 
     Example:
@@ -135,10 +138,9 @@ def skill_context_node(  # noqa: PLR0913 - options, most of them keyword-only
         #> skills/retry-with-backoff/SKILL.md
         ```
     """
-    check_budget(budget)
-    check_screen(screen)
+    check_options(budget, screen)
     return SkillContextNode(
-        BoostRetriever(k=k, kind=kind) if retriever is None else retriever,
+        chosen_retriever(retriever, k, kind),
         Turn(messages_key, query, when),
         budget=budget,
         screen=screen,
