@@ -4,9 +4,8 @@ langchain-core 0.3 has every name that this package imports and fails later, in 
 of a run; a line at import time is kinder.
 """
 
-from importlib.metadata import version
-
 from boost_cli.core.langchain_compat import supported_langchain_core
+from langchain_core.version import VERSION
 
 
 def require_langchain_core(found: str) -> None:
@@ -20,4 +19,4 @@ def require_langchain_core(found: str) -> None:
         raise ImportError(msg)
 
 
-require_langchain_core(version("langchain-core"))
+require_langchain_core(VERSION)
