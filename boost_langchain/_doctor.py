@@ -13,8 +13,8 @@ from typing import Any
 from boost_cli.core import dense, rag
 
 import boost_langchain.retriever
-from boost_langchain._engine import Catalog, home_in_force, open_catalog
-from boost_langchain._ladder import changed_taps
+from boost_langchain._engine import Catalog, home_in_force, index_is_blocked, open_catalog
+from boost_langchain._freshness import changed_taps
 from boost_langchain.errors import BoostRetrievalError
 
 BM25 = "BM25 full-content"
@@ -100,7 +100,7 @@ def examine() -> Report:
         answers = rag.HEURISTIC_ENGINE if catalog.taps else "nothing"
     return Report(
         catalog.home,
-        problem=_problem(catalog) or fault,
+        problem=catalog.diagnosis() or fault,
         taps=len(catalog.taps),
         items=_kinds(catalog),
         index=index,
@@ -170,13 +170,6 @@ def _versions() -> dict[str, str]:
     return found | {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
 
 
-def _problem(catalog: Catalog) -> str:
-    try:
-        return catalog.damage() or ""
-    except Exception as e:  # noqa: BLE001 - the diagnosis itself may meet the fault
-        return f"the catalog cannot be read ({type(e).__name__}); run `boost doctor`"
-
-
 def _kinds(catalog: Catalog) -> dict[str, int]:
     counts = {"skill": 0, "rule": 0, "workflow": 0}
     for entry in catalog.all_entries(write=False):
@@ -187,6 +180,8 @@ def _kinds(catalog: Catalog) -> dict[str, int]:
 
 def _index(catalog: Catalog) -> tuple[dict[str, Any], str]:
     """Facts of the index, and what is wrong with it."""
+    if blocked := index_is_blocked():
+        return {}, blocked
     try:
         if not rag.ready():
             return {}, ""

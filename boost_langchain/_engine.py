@@ -6,6 +6,8 @@ to answer a query.
 """
 
 import os
+import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +19,7 @@ from boost_cli.core import config, frontmatter, paths, rag, registry
 from boost_cli.errors import BoostError
 
 from boost_langchain._files import RefusedFileError, contained_path, read_contained
+from boost_langchain._notices import say_once
 from boost_langchain.errors import BoostRetrievalError
 
 type Entry = dict[str, Any]
@@ -47,6 +50,8 @@ class Catalog:
     @cached_property
     def index_commits(self) -> Mapping[str, str]:
         """Commit per registry that the index on disk was built from."""
+        if index_is_blocked():
+            return {}
         try:
             raw = rag._load_raw()  # noqa: SLF001 - the public way reads every cache file
             commits = (raw or {}).get("commits") or {}
@@ -64,6 +69,44 @@ class Catalog:
         except Exception:  # noqa: BLE001 - an unreadable cache has no commit
             return ""
         return record[2] if record else ""
+
+    def never_ends(self, tap: str) -> bool:
+        """Whether the engine would wait for a file of `tap` when it builds an index."""
+        record = self.taps[tap]
+        return _blocks(str(record.cache_file)) or _blocks(os.path.join(record.path, ".git", "HEAD"))
+
+    @cached_property
+    def _cache_dir(self) -> str:
+        return str(paths.cache_dir())
+
+    def forget_index(self) -> None:
+        """The index was built anew: read its commits again."""
+        self.__dict__.pop("index_commits", None)
+
+    def is_settled(self, tap: str) -> bool:
+        """Whether the engine would read the cache of `tap` as it is, without a new scan.
+
+        Looks at the beginning of the file alone: parsing every cache costs more than a query.
+        """
+        # Not `Tap.cache_file`, which asks the environment for the home each time.
+        path = os.path.join(self._cache_dir, f"{_cache_name(tap)}.json")
+        try:
+            status = os.stat(path)
+        except OSError:
+            return False
+        stamp = (path, status.st_mtime_ns, status.st_size)
+        if stamp in _settled:
+            return True
+        if not stat.S_ISREG(status.st_mode):
+            return False
+        with open(path, "rb") as file:
+            written = re.search(rb'"format": (\d+)', file.read(2_000))
+        if not self.taps[tap].is_cloned or (
+            written and int(written[1]) == boost_catalog.CACHE_FORMAT
+        ):
+            _settled.add(stamp)
+            return True
+        return False
 
     def root(self, tap: str) -> str | None:
         """The clone of `tap`, links followed; None when it is not tapped."""
@@ -95,12 +138,19 @@ class Catalog:
         for tap in self.taps.values():
             try:
                 loaded = self._load(tap, write=write)
-            except BoostRetrievalError:
+            except BoostRetrievalError as e:
+                say_once("scan", self.home, str(e))
                 continue
             yield from filter(_well_formed, loaded if isinstance(loaded, list) else ())
 
-    def damage(self) -> str | None:
+    def diagnosis(self) -> str | None:
         """What is wrong with the configuration or a catalog cache, with its remedy."""
+        try:
+            return self._damage()
+        except Exception:  # noqa: BLE001 - the diagnosis itself may meet the fault
+            return None
+
+    def _damage(self) -> str | None:
         if any(not isinstance(tap.name, str) for tap in registry.list_taps()):
             return "config.json names a registry that is not a string; correct its `taps`"
         for name in self.taps:
@@ -126,6 +176,8 @@ class Catalog:
             file = read_contained(root, relative)
         except RefusedFileError:
             return Item(described, has_body=False, contained=not os.path.lexists(path))
+        if file.omitted and frontmatter.unclosed(file.text):
+            return Item(described, has_body=False, file=path)  # the header alone is too long
         _header, body = frontmatter.split(file.text)
         body = replace(file, text=body).marked
         text = f"{entry.get('name') or ''}\n{entry.get('description') or ''}\n{body}".strip()
@@ -135,8 +187,10 @@ class Catalog:
         """Whether the engine may read the entry's file: absent, or regular and contained."""
         root = self.root(str(entry.get("tap") or ""))
         relative = _file_of(entry)
-        if root is None or relative is None:
-            return True
+        if root is None or not entry.get("skill_md"):
+            return True  # the engine has nothing to open
+        if relative is None:
+            return False
         try:
             real = contained_path(root, relative)
         except RefusedFileError:
@@ -144,6 +198,10 @@ class Catalog:
         return not os.path.lexists(real) or os.path.isfile(real)
 
     def _load(self, tap: registry.Tap, *, write: bool) -> object:
+        if _blocks(str(tap.cache_file)):
+            file = f"cache/{_cache_name(tap.name)}.json"
+            msg = f"the catalog cache of {tap.name} is no regular file; delete {file}"
+            raise BoostRetrievalError(msg)
         try:
             cached = boost_catalog._cached_tap(tap)  # noqa: SLF001 - the only read that never writes
             if cached is not None and (cached[1] or not write or not tap.is_cloned):
@@ -175,6 +233,9 @@ def open_catalog() -> Catalog:
     except BoostError as e:
         msg = f"{e}; {e.hint}"
         raise BoostRetrievalError(msg) from e
+    if _blocks(str(paths.config_path())):
+        msg = "boost's config.json is no regular file; delete it"
+        raise BoostRetrievalError(msg)
     try:
         taps = registry.list_taps()
         problem = None if taps else config.check()
@@ -185,6 +246,14 @@ def open_catalog() -> Catalog:
         msg = "boost's config.json cannot be read; `boost doctor` says why"
         raise BoostRetrievalError(msg)
     return Catalog(home, {tap.name: tap for tap in taps if isinstance(tap.name, str)})
+
+
+def index_is_blocked() -> str | None:
+    """Which file of the index would never be read to its end, with the remedy."""
+    for path in (rag.index_path(), rag.postings_path()):
+        if _blocks(str(path)):
+            return f"cache/{path.name} is no regular file; delete it"
+    return None
 
 
 def home_in_force() -> str:
@@ -209,6 +278,9 @@ def _file_of(entry: Entry) -> str | None:
     return relative if isinstance(relative, str) and relative and "\0" not in relative else None
 
 
+_settled: set[tuple[str, int, int]] = set()
+"""Caches that were seen to be of the engine's format, by path, time and size."""
+
 _FIELDS = {"name": str, "tap": str, "skill_md": str}
 _OPTIONAL = {"description": str, "kind": str, "search_blob": str}
 
@@ -221,13 +293,31 @@ def _well_formed(entry: object) -> bool:
     )
 
 
+def _blocks(path: str) -> bool:
+    """Whether reading `path` might never end: a FIFO, a socket or a device."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 def _irregular_file(root: Path) -> str | None:
     """The first file that the engine's scan would open and never finish reading."""
+    skills: set[Path] = set()
     for directory, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if name != ".git"]
-        for name in names:
-            path = Path(directory, name)
-            scanned = path.suffix.lower() in {".md", ".mdc"} or name.startswith(".")
-            if scanned and path.exists() and not path.is_file():
-                return path.relative_to(root).as_posix()
+        here = Path(directory)
+        if here == root / ".git":
+            folders[:] = []
+            opened = names
+        elif "SKILL.md" in names:
+            skills.add(here)
+            opened = ["SKILL.md"]
+        elif skills.intersection(here.parents):
+            opened = []  # files of a skill, which the scan leaves alone
+        else:
+            opened = [name for name in names if name.endswith((".md", ".mdc")) or name[0] == "."]
+        for name in opened:
+            if _blocks(str(here / name)):
+                return (here / name).relative_to(root).as_posix()
     return None

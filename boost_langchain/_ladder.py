@@ -1,29 +1,23 @@
 """One query, down the ladder: current index, the engine's answer, its heuristic, nothing.
 
-Ranking is the engine's (`rag.retrieve_any`, `catalog.search`). What is decided here is when
-an index is brought up to date, and what answers when a rung fails.
+Ranking is the engine's (`rag.retrieve_any`, `catalog.search`). What is decided here is what
+answers when a rung fails.
 """
 
-import os
-import threading
-import time
 from dataclasses import dataclass
 from typing import Literal
 
 from boost_cli.core import catalog as boost_catalog
 from boost_cli.core import rag
 
-from boost_langchain._engine import Catalog, Entry, home_in_force, open_catalog
+from boost_langchain._engine import Catalog, Entry, home_in_force, index_is_blocked, open_catalog
+from boost_langchain._freshness import bring_up_to_date, build_once, say_what_never_leaves
 from boost_langchain._notices import forget, say_once
 from boost_langchain.errors import BoostRetrievalError
 
 type Kind = Literal["skill", "rule", "workflow"]
 
-REBUILD_AFTER = 60.0
-"""Seconds before a build that failed is tried again: at 10,000 items one try takes a minute."""
-
-_build_lock = threading.Lock()
-_failed_builds: dict[str, float] = {}
+_SHOWN_TAPS = 20
 
 
 @dataclass(frozen=True)
@@ -82,23 +76,29 @@ def _can_answer(catalog: Catalog, query: Query) -> bool:
         return False
     forget("empty", catalog.home)
     if query.tap is not None and query.tap not in catalog.taps:
+        names = sorted(catalog.taps)
+        more = f" and {len(names) - _SHOWN_TAPS} more" if len(names) > _SHOWN_TAPS else ""
         say_once(
             "tap",
             catalog.home,
             f"{query.tap!r} is not tapped, so its answers are empty; "
-            f"tapped: {', '.join(sorted(catalog.taps))}",
+            f"tapped: {', '.join(names[:_SHOWN_TAPS])}{more}",
         )
         return False
     return True
 
 
 def _ask_engine(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
+    if blocked := index_is_blocked():
+        raise BoostRetrievalError(blocked)
     if query.refresh == "auto":
-        _bring_up_to_date(catalog)
+        bring_up_to_date(catalog)
+    else:
+        say_what_never_leaves(catalog)
     hits, engine = _ask_index(catalog, query)
     if hits is None and query.refresh == "auto" and not rag.ready():
         # It looked current but its postings cannot be read, which is dear to ask beforehand.
-        _build_once(catalog)
+        build_once(catalog)
         hits, engine = _ask_index(catalog, query)
     return (hits, engine) if hits is not None else _ask_heuristic(catalog, query)
 
@@ -121,8 +121,11 @@ def _pool(catalog: Catalog, query: Query) -> list[Entry] | None:
     write = query.refresh == "auto"
     if query.tap is not None:
         return catalog.entries(query.tap, write=write)
-    # Without a list the engine may rescan a registry and save its cache.
-    return None if write else list(catalog.all_entries(write=False))
+    # Without a list the engine rescans a registry whose cache is missing or old: it saves the
+    # cache, and never finishes where a FIFO lies in the clone.
+    if write and all(map(catalog.is_settled, catalog.taps)):
+        return None
+    return list(catalog.all_entries(write=write))
 
 
 def _ask_heuristic(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
@@ -142,125 +145,16 @@ def _ask_heuristic(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
     return hits, rag.HEURISTIC_ENGINE
 
 
-def _bring_up_to_date(catalog: Catalog) -> None:
-    """Build a missing index, or renew one where at most one registry changed."""
-    if _wants_build(catalog):
-        _build_once(catalog)
-
-
-def _build_once(catalog: Catalog) -> None:
-    with _build_lock:
-        if rag.ready() and not _wants_build(catalog):  # another thread built it meanwhile
-            return
-        if time.monotonic() < _failed_builds.get(catalog.home, 0.0):
-            return
-        if _build(catalog):
-            _failed_builds.pop(catalog.home, None)
-            catalog.__dict__.pop("index_commits", None)
-            forget("build", catalog.home)
-        else:
-            _failed_builds[catalog.home] = time.monotonic() + REBUILD_AFTER
-            say_once(
-                "build",
-                catalog.home,
-                f"the search index in {catalog.home} cannot be built, so simpler ranking "
-                f"answers; {_damage(catalog) or 'run `boost reindex` to see why'}",
-            )
-
-
-def _wants_build(catalog: Catalog) -> bool:
-    changed = changed_taps(catalog)
-    if changed is None:
-        return True
-    if len(changed) > 1:
-        say_once(
-            "stale",
-            catalog.home,
-            f"{len(changed)} registries changed since the search index in {catalog.home} was "
-            "built, so answers may be out of date; run `boost reindex`",
-        )
-        return False
-    forget("stale", catalog.home)
-    return bool(changed)
-
-
-def changed_taps(catalog: Catalog) -> set[str] | None:
-    """The registries that the index does not reflect, or None when there is no index.
-
-    By time stamps alone, as `rag.stale` does: reading every cache costs more than the query.
-    """
-    raw = rag._load_raw()  # noqa: SLF001 - rag.stale says whether, not how many
-    if not raw or not raw.get("docs"):
-        return None
-    recorded = set(raw.get("commits") or {})
-    index = str(rag.index_path())
-    built = os.stat(index).st_mtime
-    names = {tap.safe_name for tap in catalog.taps.values()}
-    changed = recorded ^ names
-    for name in names:
-        try:
-            # The registries' caches lie beside the index (`registry.Tap.cache_file`).
-            if os.stat(os.path.join(os.path.dirname(index), f"{name}.json")).st_mtime > built:
-                changed.add(name)
-        except OSError:
-            continue
-    return changed
-
-
-def _build(catalog: Catalog) -> bool:
-    """Build the index, without the items that must not be read; True when it can answer."""
-    changed = changed_taps(catalog)
-    readable: list[Entry] = []
-    refused: list[str] = []
-    unscanned: list[str] = []
-    for name, tap in catalog.taps.items():
-        try:
-            entries = catalog.entries(name)
-        except BoostRetrievalError as e:
-            unscanned.append(str(e))
-            continue
-        for entry in entries:
-            # The engine reuses what it holds of an unchanged registry and reads nothing.
-            reread = changed is None or tap.safe_name in changed
-            if reread and not catalog.is_safe(entry):
-                refused.append(f"{name}::{entry['skill_md']}")
-            else:
-                readable.append(entry)
-    if not refused and not unscanned:
-        return bool(rag.ensure())
-    for fault in unscanned:
-        say_once("scan", catalog.home, fault)
-    if refused:
-        say_once(
-            "refused",
-            catalog.home,
-            f"left out of the search index, because they lead out of their registry or are no "
-            f"regular files: {', '.join(refused)}; run `boost heal`",
-        )
-    try:
-        rag.build(readable)
-        return bool(rag.ready())
-    except Exception:  # noqa: BLE001 - like rag.ensure: a failed build is answered by the next rung
-        return False
-
-
 def _fault(catalog: Catalog, cause: Exception) -> BoostRetrievalError:
     if isinstance(cause, BoostRetrievalError):
         return cause
     fault = BoostRetrievalError(
-        _damage(catalog)
+        catalog.diagnosis()
         or f"the search index is damaged ({type(cause).__name__}); delete cache/rag_index.json "
         "and run `boost reindex --force`"
     )
     fault.__cause__ = cause
     return fault
-
-
-def _damage(catalog: Catalog) -> str | None:
-    try:
-        return catalog.damage()
-    except Exception:  # noqa: BLE001 - the diagnosis itself may meet the fault
-        return None
 
 
 def _report(fault: BoostRetrievalError, query: Query, home: str) -> None:

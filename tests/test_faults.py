@@ -131,9 +131,6 @@ ALL = ["one-a", "one-b", "two-a", "two-b"]
             ALL[1:],
             id="one entry without skill_md",
         ),
-        pytest.param(
-            write("cache/one.json", DEEP), CACHE, "delete cache/one.json", ALL[2:], id="deep cache"
-        ),
         pytest.param(write("config.json", DEEP), CONFIG, "repair or delete", [], id="deep config"),
         pytest.param(write("config.json", "{"), CONFIG, "boost doctor", [], id="garbage config"),
         pytest.param(
@@ -218,8 +215,8 @@ def test_index_that_cannot_be_written_degrades_to_the_heuristic(two_taps, caplog
         found = BoostRetriever(on_error="raise").invoke(QUERY)
         assert [d.metadata["engine"] for d in found] == ["heuristic relevance"] * 4
     assert [r.getMessage() for r in caplog.records if "cannot be built" in r.getMessage()] == [
-        f"the search index in {two_taps.boost_home} cannot be built, so simpler ranking answers; "
-        "run `boost reindex` to see why"
+        f"the search index in {two_taps.boost_home} cannot be built, so an older one or "
+        "simpler ranking answers; run `boost reindex` to see why"
     ]
 
 
@@ -261,12 +258,120 @@ def test_swapped_file_is_never_read(two_taps, tmp_path, index, what):
     assert found["one-b"].metadata["has_body"] is True
 
 
-def test_item_left_out_of_the_index_is_named(two_taps, caplog, tmp_path):
-    """The log says which item was left out, and what brings it back."""
-    swap(two_taps, "skills/one-a/SKILL.md", os.mkfifo)
+def boost(*arguments):
+    """Run the engine's own command."""
+    command = [sys.executable, "-m", "boost_cli", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd="/")
+
+
+def test_item_left_out_of_the_index_comes_back(two_taps, caplog):
+    """The log says which item was left out; mended and reindexed, it is found again."""
+    path = swap(two_taps, "skills/one-a/SKILL.md", os.mkfifo)
     (two_taps.boost_home / "cache" / "rag_index.json").unlink()
+    assert len(BoostRetriever().invoke(QUERY)) == 3
+    assert "one::skills/one-a/SKILL.md; mend them and run `boost reindex`" in caplog.text
+    path.unlink()
+    path.write_text(skill("one-a", "deploy guide a", "Mended."))
+    boost("reindex")
+    found = {d.metadata["name"]: d for d in BoostRetriever().invoke(QUERY)}
+    assert "Mended." in found["one-a"].page_content
+
+
+def test_cache_nested_too_deep(two_taps, caplog):
+    """The index cannot be renewed; the one that is there answers for what can be read."""
+    write("cache/one.json", DEEP)(two_taps)
+    found = BoostRetriever(on_error="raise").invoke(QUERY)
+    assert sorted(d.metadata["name"] for d in found) == ALL[2:]
+    assert {d.metadata["engine"] for d in found} == {"BM25 full-content"}
+    assert "cannot be read (RecursionError); delete cache/one.json" in caplog.text
+
+
+def test_registry_with_a_damaged_cache_comes_back(two_taps, caplog):
+    """Doing what the warning says brings the whole registry back, index or no index."""
+    cache = two_taps.boost_home / "cache"
+    edit_tap(lambda d: d.update(skills=None))(two_taps)
+    (cache / "rag_index.json").unlink()
+    assert len(BoostRetriever().invoke(QUERY)) == 2
+    assert "delete cache/one.json" in caplog.text
+    (cache / "one.json").unlink()
+    boost("reindex")
+    assert len(BoostRetriever().invoke(QUERY)) == 4
+
+
+@pytest.mark.parametrize(
+    ("file", "names", "named"),
+    [
+        ("cache/rag_index.json", ALL, "cache/rag_index.json is no regular file; delete it"),
+        ("cache/rag_postings.sqlite", ALL, "cache/rag_postings.sqlite is no regular file"),
+        ("cache/one.json", ALL[2:], "the catalog cache of one is no regular file"),
+        ("config.json", [], "boost's config.json is no regular file"),
+    ],
+)
+@pytest.mark.parametrize("refresh", ["auto", "never"])
+def test_fifo_among_the_engines_own_files(two_taps, caplog, file, names, named, refresh):
+    """No file of the home is waited for; what is left answers."""
+    path = two_taps.boost_home / file
+    path.unlink()
+    os.mkfifo(path)
+    found = BoostRetriever(refresh=refresh).invoke(QUERY)
+    assert sorted(d.metadata["name"] for d in found) == names
+    assert named in caplog.text
+
+
+@pytest.mark.parametrize("cache", ["missing", "of an older format"])
+@pytest.mark.parametrize("fifo", ["skills/one-a/SKILL.md", "skills/notes.md", ".git/HEAD"])
+def test_fifo_in_a_clone_that_must_be_scanned(two_taps, caplog, cache, fifo):
+    """With an index in place, a registry whose cache must be made again is not waited for."""
+    path = two_taps.clone("one") / fifo
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    if cache == "missing":
+        (two_taps.boost_home / "cache" / "one.json").unlink()
+    else:
+        edit_tap(lambda d: d.update(format=1))(two_taps)
+    found = BoostRetriever().invoke(QUERY)
+    assert {"two-a", "two-b"} <= {d.metadata["name"] for d in found}
+
+
+def test_fifo_beside_a_skill_is_no_obstacle(two_taps, caplog):
+    """A file that the engine's scan never opens does not keep a registry out."""
+    os.mkfifo(two_taps.clone("one") / "skills" / "one-a" / "notes.md")
+    (two_taps.boost_home / "cache" / "one.json").unlink()
+    (two_taps.boost_home / "cache" / "rag_index.json").unlink()
+    assert len(BoostRetriever(on_error="raise").invoke(QUERY)) == 4
+    assert caplog.records == []
+
+
+def test_nul_in_a_path_keeps_one_item_out(two_taps, caplog):
+    """One impossible path does not make the index impossible."""
+    edit_tap(lambda d: d["skills"][0].update(skill_md="a\0b"))(two_taps)
+    (two_taps.boost_home / "cache" / "rag_index.json").unlink()
+    found = BoostRetriever(on_error="raise").invoke(QUERY)
+    assert sorted(d.metadata["name"] for d in found) == ALL[1:]
+    assert {d.metadata["engine"] for d in found} == {"BM25 full-content"}
+
+
+def test_clock_set_back(two_taps):
+    """An index from the future is compared with nothing: a change is still seen."""
+    two_taps.untap("two")
     BoostRetriever().invoke(QUERY)
-    assert "one::skills/one-a/SKILL.md; run `boost heal`" in caplog.text
+    index = two_taps.boost_home / "cache" / "rag_index.json"
+    future = index.stat().st_mtime + 1_000_000
+    os.utime(index, (future, future))
+    path = two_taps.repository("one") / "skills/one-a/SKILL.md"
+    path.write_text(skill("one-a", "deploy guide a", "Zebra crossing."))
+    two_taps.update("one")
+    (found,) = BoostRetriever().invoke("zebra crossing")
+    assert found.metadata["name"] == "one-a"
+
+
+def test_header_larger_than_what_is_read(tap_files):
+    """A frontmatter beyond the limit does not become the body."""
+    text = "---\nname: wide\ndescription: deploy wide\nnotes: " + "x" * 1_100_000 + "\n---\nBody.\n"
+    tap_files({"skills/wide/SKILL.md": text})
+    (document,) = BoostRetriever().invoke("deploy wide")
+    assert document.page_content == "deploy wide"
+    assert document.metadata["has_body"] is False
 
 
 def test_registry_that_cannot_be_scanned_leaves_the_others(two_taps, caplog):

@@ -115,3 +115,26 @@ def test_registry_without_items_is_no_fault(empty_catalog, write_files, caplog):
     """A registry that holds nothing answers [] and raises nothing."""
     empty_catalog.tap(write_files("bare", {"notes.txt": "nothing to index"}))
     assert BoostRetriever(on_error="raise").invoke("deploy") == []
+    assert caplog.records == []
+
+
+def test_never_says_what_is_missing(home, write_files, caplog):
+    """What refresh="never" leaves unmade is said once."""
+    elsewhere("tap", repository(home, write_files, "extra"))
+    (home.boost_home / "cache" / "rag_index.json").unlink()
+    (home.boost_home / "cache" / "extra.json").unlink()
+    for _ in range(2):
+        assert names(BoostRetriever(refresh="never", on_error="raise")) == ["base"]
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 2
+    assert "there is no search index" in said[0]
+    assert "extra has no catalog cache" in said[1]
+
+
+def test_many_registries_are_named_in_part(empty_catalog, write_files, caplog):
+    """The warning about a registry that is not tapped stays one readable line."""
+    for number in range(22):
+        name = f"r{number:02}"
+        empty_catalog.tap(write_files(name, {f"skills/{name}/SKILL.md": skill(name, "x")}))
+    BoostRetriever(tap="nope").invoke("x")
+    assert "r18, r19 and 2 more" in caplog.text

@@ -1,0 +1,161 @@
+"""When the index is brought up to date, and what is kept out of it.
+
+Time stamps decide, as in the engine (`rag.stale`): reading every cache would cost more than
+the query.
+"""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Collection
+
+from boost_cli.core import rag, util
+
+from boost_langchain._engine import Catalog, Entry
+from boost_langchain._notices import forget, say_once
+from boost_langchain.errors import BoostRetrievalError
+
+REBUILD_AFTER = 60.0
+"""Seconds before a build that failed is tried again: at 10,000 items one try takes a minute."""
+
+_build_lock = threading.Lock()
+_failed_builds: dict[str, float] = {}
+
+
+def bring_up_to_date(catalog: Catalog) -> None:
+    """Build a missing index, or renew one where at most one registry changed."""
+    if _wants_build(catalog):
+        build_once(catalog)
+
+
+def build_once(catalog: Catalog) -> None:
+    """Build the index, unless another thread did meanwhile or a build failed a moment ago."""
+    with _build_lock:
+        if rag.ready() and not _wants_build(catalog):
+            return
+        if time.monotonic() < _failed_builds.get(catalog.home, 0.0):
+            return
+        if _build(catalog):
+            _failed_builds.pop(catalog.home, None)
+            catalog.forget_index()
+            forget("build", catalog.home)
+            return
+        _failed_builds[catalog.home] = time.monotonic() + REBUILD_AFTER
+        if not any(True for _ in catalog.all_entries(write=False)):
+            return  # nothing to index is no fault
+        say_once(
+            "build",
+            catalog.home,
+            f"the search index in {catalog.home} cannot be built, so an older one or simpler "
+            f"ranking answers; {catalog.diagnosis() or 'run `boost reindex` to see why'}",
+        )
+
+
+def say_what_never_leaves(catalog: Catalog) -> None:
+    """With refresh="never", say once what is missing and will not be made."""
+    if changed_taps(catalog) is None:
+        say_once(
+            "never",
+            catalog.home,
+            f'there is no search index in {catalog.home} and refresh="never" builds none, so '
+            "simpler ranking answers; run `boost reindex`",
+        )
+    for name, tap in catalog.taps.items():
+        if not os.path.lexists(tap.cache_file):
+            say_once(
+                "never",
+                catalog.home,
+                f'{name} has no catalog cache in {catalog.home} and refresh="never" makes none, '
+                "so it is not searched; run `boost heal`",
+            )
+
+
+def changed_taps(catalog: Catalog) -> set[str] | None:
+    """The registries that the index does not reflect, or None when there is no index."""
+    raw = rag._load_raw()  # noqa: SLF001 - rag.stale says whether, not how many
+    if not raw or not raw.get("docs"):
+        return None
+    recorded = set(raw.get("commits") or {})
+    index = str(rag.index_path())
+    built = os.stat(index).st_mtime
+    if built > time.time() + 1:
+        built = 0.0  # the clock was set back since: no stamp can be compared with this one
+    names = {tap.safe_name for tap in catalog.taps.values()}
+    changed = recorded ^ names
+    for name in names:
+        try:
+            # The registries' caches lie beside the index (`registry.Tap.cache_file`).
+            if os.stat(os.path.join(os.path.dirname(index), f"{name}.json")).st_mtime > built:
+                changed.add(name)
+        except OSError:
+            continue
+    return changed
+
+
+def _wants_build(catalog: Catalog) -> bool:
+    changed = changed_taps(catalog)
+    if changed is None:
+        return True
+    if len(changed) > 1:
+        say_once(
+            "stale",
+            catalog.home,
+            f"{len(changed)} registries changed since the search index in {catalog.home} was "
+            "built, so answers may be out of date; run `boost reindex`",
+        )
+        return False
+    forget("stale", catalog.home)
+    return bool(changed)
+
+
+def _build(catalog: Catalog) -> bool:
+    """Build the index, without the items that must not be read; True when it can answer."""
+    changed = changed_taps(catalog)
+    readable: list[Entry] = []
+    refused: list[str] = []
+    incomplete: set[str] = set()
+    for name, tap in catalog.taps.items():
+        try:
+            entries = catalog.entries(name)
+        except BoostRetrievalError as e:
+            say_once("scan", catalog.home, str(e))
+            incomplete.add(tap.safe_name)
+            continue
+        for entry in entries:
+            # The engine reuses what it holds of an unchanged registry and reads nothing.
+            reread = changed is None or tap.safe_name in changed
+            if reread and not catalog.is_safe(entry):
+                refused.append(f"{name}::{entry['skill_md']}")
+                incomplete.add(tap.safe_name)
+            else:
+                readable.append(entry)
+    if refused:
+        say_once(
+            "refused",
+            catalog.home,
+            "left out of the search index, because they lead out of their registry or are no "
+            f"regular files: {', '.join(refused)}; mend them and run `boost reindex`",
+        )
+    if any(map(catalog.never_ends, catalog.taps)):
+        return False
+    try:
+        # Not rag.ensure: it builds nothing where the clock was set back.
+        rag.build(readable if incomplete else None)
+        if incomplete:
+            _forget_commits(incomplete)
+        return bool(rag.ready())
+    except Exception:  # noqa: BLE001 - like rag.ensure: a failed build is answered by the next rung
+        return False
+
+
+def _forget_commits(names: Collection[str]) -> None:
+    """Blank the commits of registries that the index holds in part.
+
+    The engine reuses what it holds of a registry whose commit did not change; without this
+    what was left out would stay out, whatever is mended.
+    """
+    path = rag.index_path()
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    raw["commits"] |= dict.fromkeys(set(names) & set(raw["commits"]), "")
+    util.atomic_write_text(path, json.dumps(raw))
