@@ -10,7 +10,9 @@ rows: the same judgments, graded by the same code.
 
 import argparse
 import importlib.util
+import logging
 import sys
+from contextlib import closing
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -80,16 +82,23 @@ def main() -> int:
         help="search what you have tapped yourself (default: the repository's own catalog)",
     )
     options = parser.parse_args()
+    # What goes wrong is said in one line, at the end.
+    logging.getLogger("langsmith").setLevel(logging.CRITICAL)
     try:
         client = open_client()
-        with langsmith_errors(client.api_url), catalog(options):
+        with langsmith_errors(client.api_url), closing(client), catalog(options):
             if not client.has_dataset(dataset_name=options.name):
-                msg = f"no dataset {options.name!r}: run scripts/publish_golden_dataset.py first"
+                msg = (
+                    f"no dataset {options.name!r}: run scripts/publish_golden_dataset.py "
+                    f"--name {options.name} first"
+                )
                 raise LangSmithServiceError(msg)
             found = averages(run(client, options.name))
-            client.close()
     except BoostLangChainError as e:
         print(e, file=sys.stderr)
+        return 1
+    if not found:
+        print(f"no row of {options.name!r} pins an item of this catalog", file=sys.stderr)
         return 1
     for key, (value, rows) in found.items():
         print(f"{key:>10} {value:.3f} over {rows} rows")

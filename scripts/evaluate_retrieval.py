@@ -48,10 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Evaluate, or compare two evaluations; return the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        if options.compare:
-            code = compare(*map(read_evaluation, options.compare), options)
-        else:
-            code = run(options)
+        code = compare(options) if options.compare else run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` say, had enough
         # Python flushes once more on its way out: give it somewhere to.
@@ -88,8 +85,9 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def compare(before: Evaluation, after: Evaluation, options: argparse.Namespace) -> int:
+def compare(options: argparse.Namespace) -> int:
     """Print what changed between two evaluations, over the judgments that both graded."""
+    before, after = map(read_evaluation, options.compare)
     if (before.k, before.graded_by) != (after.k, after.graded_by):
         msg = (
             f"not comparable: k={before.k}, graded by {before.graded_by}, and k={after.k}, "

@@ -40,8 +40,8 @@ def read_floors(path: str | Path) -> Floors:
     try:
         return _checked(json.loads(Path(path).read_text(encoding="utf-8")))
     except (OSError, ValueError) as e:
-        msg = f"{path}: no floors ({e}); write JSON such as {{'all': {{'recall': 0.75}}}}"
-        raise EvaluationFileError(msg.replace("'", '"')) from e
+        msg = f'{path}: no floors ({e}); write JSON such as {{"all": {{"recall": 0.75}}}}'
+        raise EvaluationFileError(msg) from e
 
 
 def below_floors(evaluation: Evaluation, floors: Floors) -> list[str]:

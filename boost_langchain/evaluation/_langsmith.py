@@ -90,7 +90,9 @@ def explain(error: Exception) -> str:
         return f"{status}, {_NEXT_STEP[status]}"
     if status is not None:
         return f"{status}, it failed: run it again later"
-    if isinstance(error, OSError | LangSmithConnectionError):
+    # An answer that is not JSON is an OSError to requests as well.
+    unreachable = isinstance(error, OSError) and not isinstance(error, ValueError)
+    if unreachable or isinstance(error, LangSmithConnectionError):
         return "it cannot be reached: check LANGSMITH_ENDPOINT and the network, and run it again"
     if isinstance(error, LangSmithError):
         return " ".join(str(error).split())
