@@ -1,12 +1,23 @@
 """Evaluations as a picture: a panel per metric, a row per slice, a dot per evaluation."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from boost_langchain.evaluation import METRICS, Evaluation, label
 
 # Blue and orange of Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#E69F00")
+
+
+def require_drawable(path: Path) -> None:
+    """Raise ValueError where `draw` could not: matplotlib is missing, or another ending."""
+    if path.suffix not in {".svg", ".png"}:
+        msg = f"--plot {path}: name a file that ends in .svg or .png"
+        raise ValueError(msg)
+    if find_spec("matplotlib") is None:
+        msg = "--plot needs matplotlib: pip install matplotlib"
+        raise ValueError(msg)
 
 
 def draw(evaluations: Mapping[str, Evaluation], path: Path) -> None:
@@ -17,16 +28,11 @@ def draw(evaluations: Mapping[str, Evaluation], path: Path) -> None:
         path: An .svg or .png file, which is replaced.
 
     Raises:
-        ValueError: matplotlib is missing, or the file has another ending.
+        ValueError: See `require_drawable`.
     """
-    if path.suffix not in {".svg", ".png"}:
-        msg = f"--plot {path}: name a file that ends in .svg or .png"
-        raise ValueError(msg)
-    try:
-        import matplotlib as mpl  # noqa: PLC0415 - only a picture needs it
-    except ModuleNotFoundError as e:
-        msg = "--plot needs matplotlib: pip install matplotlib"
-        raise ValueError(msg) from e
+    require_drawable(path)
+    import matplotlib as mpl  # noqa: PLC0415 - only a picture needs it
+
     mpl.use("agg")
     # The same figures give the same file: no date, no random ids.
     mpl.rcParams["svg.hashsalt"] = "boost-langchain"

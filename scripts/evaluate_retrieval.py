@@ -38,7 +38,7 @@ from boost_langchain.evaluation import (
 )
 from boost_langchain.testing import tapped_catalog
 
-from _plot import draw
+from _plot import draw, require_drawable
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "eval" / "golden.jsonl"
@@ -48,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Evaluate, or compare two evaluations; return the exit code."""
     options = _parser().parse_args(arguments)
     try:
+        if options.plot:
+            require_drawable(options.plot)
         code = compare(options) if options.compare else run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` say, had enough
