@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from boost_langchain.evaluation import METRICS, Evaluation, label
+from boost_langchain.evaluation import Evaluation
 
 # Blue and orange of Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#E69F00")
@@ -39,13 +39,13 @@ def draw(evaluations: Mapping[str, Evaluation], path: Path) -> None:
     from matplotlib import pyplot as plt  # noqa: PLC0415 - after the choice of backend
 
     slices = {name: each.slices() for name, each in evaluations.items()}
-    first = next(iter(evaluations.values()))
+    labels = next(iter(evaluations.values())).labels()
     parts = [part for part in next(iter(slices.values())) if part != "all"] + ["all"]
     figure, axes = plt.subplots(
-        1, len(METRICS), figsize=(10, 0.9 + 0.45 * len(parts)), sharey=True, layout="constrained"
+        1, len(labels), figsize=(10, 0.9 + 0.45 * len(parts)), sharey=True, layout="constrained"
     )
-    for axis, metric in zip(axes, METRICS, strict=True):
-        axis.set_title(label(metric, first.k), fontsize=11)
+    for axis, (metric, shown_as) in zip(axes, labels.items(), strict=True):
+        axis.set_title(shown_as, fontsize=11)
         axis.set_xlim(0, 1)
         axis.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
         axis.set_ylim(len(parts) - 0.5, -0.5)

@@ -15,21 +15,18 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from boost_langchain import BoostRetriever
 from boost_langchain.errors import BoostLangChainError
 from boost_langchain.evaluation import (
-    METRICS,
     Evaluation,
     Floors,
     Graded,
-    Slice,
     below_floors,
     evaluate,
-    label,
     open_grader,
     parse_floor,
     read_evaluation,
@@ -80,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plot:
         draw({"": found}, options.plot)
     print(summary(found))
-    print(table(found.slices(), found.k))
+    print(table(found))
     failures = [line for each in (*floors, *options.floor) for line in below_floors(found, each)]
     for line in failures:
         print(line, file=sys.stderr)
@@ -105,7 +102,7 @@ def compare(options: argparse.Namespace) -> int:
     if options.plot:
         draw({old: before, new: after}, options.plot)
     print(f"{len(shared)} judgments that both graded; {old} -> {new}")
-    print(table(before.slices(), before.k, after.slices()))
+    print(table(before, after))
     print("\n".join(moved(before.rows, after.rows)))
     return 0
 
@@ -119,15 +116,17 @@ def summary(found: Evaluation) -> str:
     )
 
 
-def table(slices: Mapping[str, Slice], k: int, after: Mapping[str, Slice] | None = None) -> str:
+def table(found: Evaluation, after: Evaluation | None = None) -> str:
     """The figures per slice, as text; with `after`, followed by what they changed to."""
-    lines = [["", "judgments", *(label(metric, k) for metric in METRICS)]]
+    labels, slices = found.labels(), found.slices()
+    changed = after.slices() if after else None
+    lines = [["", "judgments", *labels.values()]]
     # Kinds first: the figure that counts stands last.
     for name in [*(name for name in slices if name != "all"), "all"]:
-        figures = [f"{slices[name].figure(metric):.3f}" for metric in METRICS]
-        if after is not None:
-            changed = [after[name].figure(metric) for metric in METRICS]
-            figures = [f"{old} -> {new:.3f}" for old, new in zip(figures, changed, strict=True)]
+        figures = [f"{slices[name].figure(metric):.3f}" for metric in labels]
+        if changed:
+            new = [f"{changed[name].figure(metric):.3f}" for metric in labels]
+            figures = [" -> ".join(pair) for pair in zip(figures, new, strict=True)]
         lines.append([name, str(slices[name].judgments), *figures])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
@@ -208,7 +207,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="[KIND.]METRIC=VALUE",
-        help=f"one floor; METRIC is {', '.join(METRICS)} or judgments",
+        help="one floor; METRIC is recall, hit, mrr, ndcg or judgments",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="save the evaluation")
     parser.add_argument(

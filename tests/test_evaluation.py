@@ -21,7 +21,6 @@ from boost_langchain.evaluation import (
     Scores,
     below_floors,
     evaluate,
-    label,
     mean,
     open_grader,
     parse_floor,
@@ -137,12 +136,12 @@ def test_mean_is_the_same_in_any_order():
 
 def test_labels():
     """Metrics are written as people write them."""
-    assert [label(metric, 5) for metric in ("recall", "hit", "mrr", "ndcg")] == [
-        "recall@5",
-        "hit@1",
-        "MRR",
-        "nDCG@5",
-    ]
+    assert Evaluation(5, "exemplar", (), 0, ()).labels() == {
+        "recall": "recall@5",
+        "hit": "hit@1",
+        "mrr": "MRR",
+        "ndcg": "nDCG@5",
+    }
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 from boost_cli.core.rag import tokenize
 
-from boost_langchain.evaluation import EvaluationFileError, Judgment, read_golden
+from boost_langchain.errors import EvaluationFileError
+from boost_langchain.evaluation import Judgment, read_golden
 
 from support import ROOT
 

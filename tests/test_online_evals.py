@@ -10,9 +10,9 @@ from statistics import fmean
 import pytest
 
 from boost_langchain import BoostRetriever
+from boost_langchain.errors import LangSmithServiceError
 from boost_langchain.evaluation import (
     Judgment,
-    LangSmithServiceError,
     evaluate,
     mirror,
     open_client,

@@ -13,10 +13,10 @@ import pytest
 from langsmith import Client
 from langsmith.utils import LangSmithRetry
 
+from boost_langchain.errors import LangSmithServiceError
 from boost_langchain.evaluation import (
     Difference,
     Judgment,
-    LangSmithServiceError,
     difference,
     mirror,
     open_client,

@@ -6,7 +6,6 @@ where `retrieval_target` and `retrieval_evaluator` grade it online. What talks t
 needs the extra `boost-langchain[langsmith]`; nothing is imported from it before.
 """
 
-from boost_langchain.errors import EvaluationFileError, LangSmithServiceError
 from boost_langchain.evaluation._evaluation import (
     Evaluation,
     Graded,
@@ -18,26 +17,22 @@ from boost_langchain.evaluation._floors import Floors, below_floors, parse_floor
 from boost_langchain.evaluation._golden import Judgment, read_golden
 from boost_langchain.evaluation._grading import Grader, open_grader
 from boost_langchain.evaluation._langsmith import langsmith_errors, open_client
-from boost_langchain.evaluation._metrics import METRICS, Scores, label, mean, score
+from boost_langchain.evaluation._metrics import Scores, mean, score
 from boost_langchain.evaluation._mirror import Difference, difference, mirror
 from boost_langchain.evaluation._online import retrieval_evaluator, retrieval_target
 
 __all__ = [
-    "METRICS",
     "Difference",
     "Evaluation",
-    "EvaluationFileError",
     "Floors",
     "Graded",
     "Grader",
     "Judgment",
-    "LangSmithServiceError",
     "Scores",
     "Slice",
     "below_floors",
     "difference",
     "evaluate",
-    "label",
     "langsmith_errors",
     "mean",
     "mirror",

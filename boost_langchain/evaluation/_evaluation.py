@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from boost_langchain.errors import EvaluationFileError
 from boost_langchain.evaluation._golden import KINDS, Judgment
 from boost_langchain.evaluation._grading import GradedBy, Grader
-from boost_langchain.evaluation._metrics import Scores, mean, score
+from boost_langchain.evaluation._metrics import METRICS, Scores, label, mean, score
 
 ALL = "all"
 """The slice of every judgment."""
@@ -38,7 +38,7 @@ class Slice:
     scores: Scores
 
     def figure(self, name: str) -> float:
-        """A metric by its name in `METRICS`, or "judgments"."""
+        """A metric by its name ("recall", "hit", "mrr", "ndcg"), or "judgments"."""
         return self.judgments if name == "judgments" else self.scores.as_dict()[name]
 
 
@@ -53,6 +53,10 @@ class Evaluation:
     ungraded: int
     """Judgments left out, because no item that they pin is in the catalog."""
     rows: tuple[Graded, ...]
+
+    def labels(self) -> dict[str, str]:
+        """How people write each metric, by its name: recall@10, hit@1, MRR, nDCG@10."""
+        return {metric: label(metric, self.k) for metric in METRICS}
 
     def slices(self) -> dict[str, Slice]:
         """The means: overall under "all", then per kind; only slices that hold a judgment."""
