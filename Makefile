@@ -1,11 +1,14 @@
-# `make demo` and `make test` do all their own set-up in .venv; `make check` is the full gate.
+# `make demo`, `make eval` and `make test` do all their own set-up in .venv; `make check` is the full gate.
 SOURCES := $(shell find boost_langchain -name '*.py') pyproject.toml
 PY := .venv/bin/python
 
-.PHONY: demo test check clean
+.PHONY: demo eval test check clean
 
 demo: .venv/.installed
 	@$(PY) scripts/demo.py
+
+eval: .venv/.installed
+	@$(PY) scripts/evaluate_retrieval.py --floors tests/eval/floors.json $(ARGS)
 
 # Plain pytest: `python -m pytest` would put the checkout first on the import path.
 test: .venv/.tested

@@ -18,6 +18,11 @@ def one_line(value: object) -> str:
     return " ".join(_valid("" if value is None else str(value)).split())
 
 
+def item_id(entry: Entry) -> str:
+    """The item's address, `tap::path`: a document's id, and what a golden file pins."""
+    return "::".join(_address(entry))
+
+
 def item_document(
     entry: Entry, item: Item, catalog: Catalog, *, full_content: bool = True
 ) -> Document:
@@ -29,11 +34,11 @@ def item_document(
         catalog: Where it lies.
         full_content: Whether page_content is the whole item or its one-line description.
     """
-    tap, path = _valid(str(entry.get("tap") or "")), _valid(str(entry.get("skill_md") or ""))
+    tap, path = _address(entry)
     name = one_line(entry.get("name"))
     whole = full_content and item.has_body
     content = _valid(item.text) if whole else one_line(entry.get("description")) or name
-    identity = f"{tap}::{path}"
+    identity = item_id(entry)
     metadata: dict[str, Any] = {
         "id": identity,
         "name": name,
@@ -80,6 +85,10 @@ def hit_document(  # noqa: PLR0913 - one hit's context, named at each call
     if local_paths:
         document.metadata["file"] = item.file
     return document
+
+
+def _address(entry: Entry) -> tuple[str, str]:
+    return _valid(str(entry.get("tap") or "")), _valid(str(entry.get("skill_md") or ""))
 
 
 def _valid(text: str) -> str:

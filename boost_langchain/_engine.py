@@ -269,6 +269,14 @@ def declared_version(entry: Entry) -> str:
     return str(boost_catalog.declared_version(entry) or "")
 
 
+def content_digest(entry: Entry) -> str:
+    """The engine's digest of the item's name, description and body, or "".
+
+    Equal for byte-identical copies; the search collapses those to one hit by the same digest.
+    """
+    return str(entry.get("content") or "")
+
+
 def _cache_name(tap: str) -> str:
     return tap.replace("/", "__")
 

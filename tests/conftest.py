@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from guard import wrong_package
+from langsmith_double import KEY, LangSmithDouble
 from support import OWN, OWN_TAP, ROOT
 
 if "BOOST_LANGCHAIN_LADDER" in os.environ:
@@ -38,7 +39,8 @@ def throwaway_home(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     monkeypatch.setenv("BOOST_HOME", str(tmp_path / "nobody" / ".boost"))
     monkeypatch.setenv("BOOST_NO_AI", "1")
-    monkeypatch.delenv("LANGSMITH_TRACING", raising=False)
+    for name in [name for name in os.environ if name.startswith(("LANGSMITH_", "LANGCHAIN_"))]:
+        monkeypatch.delenv(name)
     _notices._said.clear()
 
 
@@ -62,6 +64,15 @@ def empty_catalog(throwaway_home):
     """A home with nothing tapped, to be filled."""
     with tapped_catalog() as tapped:
         yield tapped
+
+
+@pytest.fixture
+def langsmith(monkeypatch):
+    """A LangSmith double, named by the environment as a user would name the service."""
+    with LangSmithDouble() as double:
+        monkeypatch.setenv("LANGSMITH_ENDPOINT", double.url)
+        monkeypatch.setenv("LANGSMITH_API_KEY", KEY)
+        yield double
 
 
 @pytest.fixture

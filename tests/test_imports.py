@@ -20,7 +20,9 @@ def modules_after(statement):
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["retriever", "loader", "graph", "testing", "errors"])
+@pytest.mark.parametrize(
+    "module", ["retriever", "loader", "graph", "testing", "errors", "evaluation"]
+)
 def test_base_package_imports_no_extra(module):
     """No langgraph, langchain or numpy; of langsmith no more than langchain_core itself."""
     baseline = modules_after(

@@ -1,0 +1,53 @@
+"""What `client.evaluate` needs: the retriever as a target, and the four metrics as an evaluator.
+
+Both are plain functions over dicts, and nothing here imports langsmith.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.retrievers import BaseRetriever
+
+from boost_langchain.evaluation._golden import Judgment
+from boost_langchain.evaluation._grading import Grader
+from boost_langchain.evaluation._metrics import METRICS, label, score
+
+
+def retrieval_target(retriever: BaseRetriever) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """What `client.evaluate` calls for each row: the retriever over the row's query.
+
+    The answer is the documents' metadata, best first; a body would make every row of the
+    experiment as long as the procedures found.
+    """
+
+    def boost(inputs: dict[str, Any]) -> dict[str, Any]:
+        found = retriever.invoke(inputs["query"])
+        return {"documents": [{"id": each.id, **each.metadata} for each in found]}
+
+    return boost
+
+
+def retrieval_evaluator(
+    grader: Grader, *, k: int = 10
+) -> Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]:
+    """An evaluator for `client.evaluate`: the four metrics, as `evaluate` computes them.
+
+    A row that the catalog cannot grade gets no score, as offline, so that the averages are
+    over the same rows.
+
+    Args:
+        grader: From `open_grader`, over the catalog that the target searches.
+        k: How many places count.
+    """
+
+    def retrieval(outputs: dict[str, Any], reference_outputs: dict[str, Any]) -> dict[str, Any]:
+        judgment = Judgment.from_row({}, reference_outputs)
+        if not grader.can_grade(judgment):
+            return {"results": []}
+        ids = [each["id"] for each in outputs["documents"]][:k]
+        scores = score(grader.rank(judgment, ids), k).as_dict()
+        return {
+            "results": [{"key": label(metric, k), "score": scores[metric]} for metric in METRICS]
+        }
+
+    return retrieval
