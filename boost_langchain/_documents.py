@@ -24,7 +24,12 @@ def item_id(entry: Entry) -> str:
 
 
 def item_document(
-    entry: Entry, item: Item, catalog: Catalog, *, full_content: bool = True
+    entry: Entry,
+    item: Item,
+    catalog: Catalog,
+    *,
+    full_content: bool = True,
+    commit: str | None = None,
 ) -> Document:
     """Turn a catalog entry into a Document with the metadata that every source shares.
 
@@ -33,12 +38,15 @@ def item_document(
         item: Its text, read by `Catalog.item`.
         catalog: Where it lies.
         full_content: Whether page_content is the whole item or its one-line description.
+        commit: The commit of its registry, where the caller knows it better than the index.
     """
     tap, path = _address(entry)
     name = one_line(entry.get("name"))
     whole = full_content and item.has_body
     content = _valid(item.text) if whole else one_line(entry.get("description")) or name
     identity = item_id(entry)
+    if commit is None:
+        commit = catalog.commit(str(entry.get("tap") or ""))
     metadata: dict[str, Any] = {
         "id": identity,
         "name": name,
@@ -47,7 +55,7 @@ def item_document(
         "source": path,
         "path": path,
         "version": one_line(declared_version(entry)),
-        "commit": _valid(catalog.commit(str(entry.get("tap") or ""))),
+        "commit": _valid(commit),
         "has_body": whole,
     }
     return Document(page_content=content, id=identity, metadata=metadata)

@@ -8,16 +8,17 @@ to answer a query.
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from boost_cli.core import catalog as boost_catalog
 from boost_cli.core import config, frontmatter, paths, rag, registry
 from boost_cli.errors import BoostError
 
+from boost_langchain._cache_file import CacheFile, UnusableCacheError, open_cache
 from boost_langchain._files import RefusedFileError, contained_path, read_contained
 from boost_langchain._notices import say_once
 from boost_langchain.errors import BoostRetrievalError
@@ -37,6 +38,15 @@ class Item:
     contained: bool = True
     """False when the file leads somewhere that must not be read: nothing indexed from it
     may be shown either."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The entries of one registry, to be read once."""
+
+    commit: str
+    """The commit that was scanned, or ""."""
+    entries: Iterable[Entry]
 
 
 @dataclass(frozen=True)
@@ -129,9 +139,37 @@ class Catalog:
         """
         loaded = self._load(self.taps[tap], write=write)
         if not isinstance(loaded, list) or not all(map(_well_formed, loaded)):
-            msg = f"the catalog cache of {tap} is damaged; delete cache/{_cache_name(tap)}.json"
-            raise BoostRetrievalError(msg)
+            raise _damaged(tap)
         return loaded
+
+    def scan(self, tap: str) -> Scan:
+        """Check the entries of one registry, then hand them out one at a time.
+
+        Where the engine's cache is missing or of an older format, the engine scans the
+        clone and saves it first.
+
+        Args:
+            tap: The name of a tapped registry.
+
+        Raises:
+            BoostRetrievalError: The cache is damaged, the clone cannot be scanned, or there
+                is neither.
+        """
+        record = self.taps[tap]
+        path = str(record.cache_file)
+        if os.path.lexists(path):
+            if not os.path.isfile(path):  # the engine would wait for a FIFO
+                raise _damaged(tap)
+        elif not record.is_cloned:
+            msg = f"{tap} has neither a clone nor a catalog cache; run `boost heal`"
+            raise BoostRetrievalError(msg)
+        own = record.owns_cache_file
+        if own and (cache := _sound_cache(path)):
+            return Scan(cache.commit, self._stream(tap, cache))
+        loaded = self.entries(tap)
+        if own and (cache := _sound_cache(path)):
+            return Scan(cache.commit, self._stream(tap, cache))
+        return Scan(self.commit(tap), loaded)  # the cache cannot be saved
 
     def all_entries(self, *, write: bool = True) -> Iterator[Entry]:
         """The well-formed entries of every registry that can be read, in tap order."""
@@ -197,6 +235,16 @@ class Catalog:
             return False
         return not os.path.lexists(real) or os.path.isfile(real)
 
+    @staticmethod
+    def _stream(tap: str, cache: CacheFile) -> Iterator[Entry]:
+        try:
+            for entry in cache:
+                if not _well_formed(entry):
+                    raise _damaged(tap)
+                yield entry
+        except UnusableCacheError as e:  # it was sound a moment ago
+            raise _damaged(tap) from e
+
     def _load(self, tap: registry.Tap, *, write: bool) -> object:
         if _blocks(str(tap.cache_file)):
             file = f"cache/{_cache_name(tap.name)}.json"
@@ -256,6 +304,24 @@ def index_is_blocked() -> str | None:
     return None
 
 
+def open_whole_catalog() -> Catalog:
+    """Open the catalog for a reader to whom an absent registry is a removed one.
+
+    Raises:
+        BoostRetrievalError: See `open_catalog`; or the configuration may have lost a
+            registry: a row of it has no name, or it is gone while clones are there.
+    """
+    catalog = open_catalog()
+    rows = config.get("taps", [])
+    if not all(isinstance(row, dict) and _is_name(row.get("name")) for row in rows):
+        msg = "config.json names a registry that is not a string; correct its `taps`"
+        raise BoostRetrievalError(msg)
+    if not os.path.lexists(paths.config_path()) and _entries_of(paths.repos_dir()):
+        msg = "config.json is gone, but repos/ holds clones; restore it, or tap them again"
+        raise BoostRetrievalError(msg)
+    return catalog
+
+
 def home_in_force() -> str:
     """The boost home that a call would use, or "" where it cannot be told."""
     try:
@@ -277,6 +343,32 @@ def content_digest(entry: Entry) -> str:
     return str(entry.get("content") or "")
 
 
+def _damaged(tap: str) -> BoostRetrievalError:
+    return BoostRetrievalError(
+        f"the catalog cache of {tap} is damaged; delete cache/{_cache_name(tap)}.json"
+    )
+
+
+def _sound_cache(path: str) -> CacheFile | None:
+    """The cache at `path`, if this engine wrote it and every entry of it can be used."""
+    try:
+        cache = open_cache(path)
+        return cache if all(map(_well_formed, cache)) else None
+    except UnusableCacheError:
+        return None
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and bool(name)
+
+
+def _entries_of(directory: Path) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
 def _cache_name(tap: str) -> str:
     return tap.replace("/", "__")
 
@@ -293,7 +385,7 @@ _FIELDS = {"name": str, "tap": str, "skill_md": str}
 _OPTIONAL = {"description": str, "kind": str, "search_blob": str}
 
 
-def _well_formed(entry: object) -> bool:
+def _well_formed(entry: object) -> TypeGuard[Entry]:
     return (
         isinstance(entry, dict)
         and all(isinstance(entry.get(key), kind) for key, kind in _FIELDS.items())

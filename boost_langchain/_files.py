@@ -9,6 +9,7 @@ import codecs
 import os
 import stat
 from dataclasses import dataclass
+from typing import BinaryIO
 
 MAX_BYTES = 1_000_000
 """The most bytes read of one file; the largest procedure of 14 real registries has 129,000."""
@@ -75,8 +76,8 @@ def _meets_link(path: str, parts: list[str]) -> bool:
     return False
 
 
-def read_bytes(real: str) -> tuple[bytes, int]:
-    """Read a regular file, up to `MAX_BYTES`; return its bytes and how many were left.
+def open_regular(real: str) -> BinaryIO:
+    """Open a regular file for reading.
 
     Never blocks on a FIFO and never opens a device: the kind of file is checked before it
     is opened and once more on the open file, in case it was swapped in between.
@@ -89,15 +90,30 @@ def read_bytes(real: str) -> tuple[bytes, int]:
         flags = os.O_RDONLY
         for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
             flags |= getattr(os, name, 0)
-        with os.fdopen(os.open(real, flags), "rb") as file:
-            status = os.fstat(file.fileno())
-            _require_regular(status)
-            data = file.read(MAX_BYTES)
+        file = os.fdopen(os.open(real, flags), "rb")
     except (OSError, ValueError) as e:
-        reason = getattr(e, "strerror", None) or str(e)
-        msg = f"cannot be read ({reason})"
-        raise RefusedFileError(msg) from e
-    return data, max(0, status.st_size - len(data))
+        raise _unreadable(e) from e
+    try:
+        _require_regular(os.fstat(file.fileno()))
+    except RefusedFileError:
+        file.close()
+        raise
+    return file
+
+
+def read_bytes(real: str) -> tuple[bytes, int]:
+    """Read a regular file, up to `MAX_BYTES`; return its bytes and how many were left.
+
+    Raises:
+        RefusedFileError: See `open_regular`.
+    """
+    with open_regular(real) as file:
+        try:
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(MAX_BYTES)
+        except OSError as e:
+            raise _unreadable(e) from e
+    return data, max(0, size - len(data))
 
 
 def read_contained(root: str, relative: str) -> FileText:
@@ -106,15 +122,39 @@ def read_contained(root: str, relative: str) -> FileText:
     Bytes that are not UTF-8 become U+FFFD, as in the engine's own reading.
 
     Raises:
-        RefusedFileError: See `contained_path` and `read_bytes`.
+        RefusedFileError: See `contained_path` and `open_regular`.
     """
-    data, omitted = read_bytes(contained_path(root, relative))
+    return _decode(*read_bytes(contained_path(root, relative)))
+
+
+def read_text(real: str) -> FileText:
+    """Read a file that a user names: as `read_contained` does, but only if it is text.
+
+    Raises:
+        RefusedFileError: It is binary or UTF-16; or see `open_regular`.
+    """
+    data, omitted = read_bytes(real)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        msg = "is UTF-16"
+        raise RefusedFileError(msg)
+    if b"\0" in data:
+        msg = "is binary, or UTF-16 (it holds NUL bytes)"
+        raise RefusedFileError(msg)
+    return _decode(data, omitted)
+
+
+def _decode(data: bytes, omitted: int) -> FileText:
     # A cut may fall inside a character: the decoder then keeps its first bytes back.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(data, final=not omitted)
     if "\r" in text:  # Path.read_text, which the engine uses, folds line ends the same way
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return FileText(text, omitted)
+
+
+def _unreadable(cause: Exception) -> RefusedFileError:
+    reason = getattr(cause, "strerror", None) or str(cause)
+    return RefusedFileError(f"cannot be read ({reason})")
 
 
 def _require_regular(status: os.stat_result) -> None:

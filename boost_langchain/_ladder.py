@@ -12,7 +12,7 @@ from boost_cli.core import rag
 
 from boost_langchain._engine import Catalog, Entry, home_in_force, index_is_blocked, open_catalog
 from boost_langchain._freshness import bring_up_to_date, build_once, say_what_never_leaves
-from boost_langchain._notices import forget, say_once
+from boost_langchain._notices import forget, say_nothing_tapped, say_once
 from boost_langchain.errors import BoostRetrievalError
 
 type Kind = Literal["skill", "rule", "workflow"]
@@ -67,12 +67,7 @@ def answer(query: Query) -> Answer:
 
 def _can_answer(catalog: Catalog, query: Query) -> bool:
     if not catalog.taps:
-        say_once(
-            "empty",
-            catalog.home,
-            f"nothing is tapped in {catalog.home}, so every answer is empty: "
-            "run `boost tap owner/repo` or `boost tap --defaults`",
-        )
+        say_nothing_tapped(catalog.home)
         return False
     forget("empty", catalog.home)
     if query.tap is not None and query.tap not in catalog.taps:

@@ -29,6 +29,16 @@ def say_once(topic: str, home: str, message: str) -> None:
     logger.warning("%s", message)
 
 
+def say_nothing_tapped(home: str) -> None:
+    """Say that a boost home holds no registry at all, and what to run."""
+    say_once(
+        "empty",
+        home,
+        f"nothing is tapped in {home}, so every answer is empty: "
+        "run `boost tap owner/repo` or `boost tap --defaults`",
+    )
+
+
 def forget(topic: str, home: str) -> None:
     """End a state: the next line on this topic and home is said again."""
     with _lock:

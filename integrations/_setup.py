@@ -16,15 +16,16 @@ from boost_langchain.testing import TappedCatalog, tapped_catalog
 PROCEDURES = Path(__file__).resolve().parent.parent / "tests" / "catalog"
 
 
-def arguments(description: str | None, question: str) -> argparse.Namespace:
-    """Read a recipe's command line: a question, --model and --own-home."""
+def arguments(description: str | None, question: str | None = None) -> argparse.Namespace:
+    """Read a recipe's command line: --own-home, and where a model is asked, what and which."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("question", nargs="?", default=question)
-    parser.add_argument(
-        "--model",
-        metavar="PROVIDER:NAME",
-        help="a chat model for langchain's init_chat_model (default: a scripted one, offline)",
-    )
+    if question is not None:
+        parser.add_argument("question", nargs="?", default=question)
+        parser.add_argument(
+            "--model",
+            metavar="PROVIDER:NAME",
+            help="a chat model for langchain's init_chat_model (default: a scripted one, offline)",
+        )
     parser.add_argument(
         "--own-home",
         action="store_true",

@@ -43,7 +43,7 @@ API = {
         "score",
     ],
     "boost_langchain.graph": ["Procedure", "leading_system", "procedures", "skill_context_node"],
-    "boost_langchain.loader": ["SkillMarkdownLoader"],
+    "boost_langchain.loader": ["CatalogLoader", "SkillMarkdownLoader", "document_key"],
     "boost_langchain.middleware": ["SkillContextMiddleware"],
     "boost_langchain.rerank": ["ChatReranker", "EmbeddingsReranker", "RerankedRetriever"],
     "boost_langchain.retriever": ["BoostRetriever", "format_procedures"],

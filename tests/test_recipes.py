@@ -101,6 +101,14 @@ def test_langgraph_json_names_the_graph(monkeypatch):
     assert done.stdout.startswith("Acme is shedding load")
 
 
+def test_vector_store_mirror(own_catalog):
+    """The first run adds every item of the catalog, the second finds nothing to do."""
+    first, second = run("vector_store_mirror.py").splitlines()
+    added = len(own_catalog.entries())
+    assert f"'num_added': {added}, 'num_updated': 0, 'num_skipped': 0" in first
+    assert f"'num_added': 0, 'num_updated': 0, 'num_skipped': {added}" in second
+
+
 def test_recipe_on_an_own_home_that_is_empty():
     """--own-home searches what the user has tapped: here nothing, and the chain still runs."""
     out = run("lcel_chain.py", "--own-home", "What now?")
@@ -121,3 +129,10 @@ def test_recipe_on_an_own_home_that_is_empty():
 def test_recipe_explains_itself(recipe):
     """--help says what it does."""
     assert "--model" in run(recipe, "--help")
+
+
+def test_recipe_without_a_model_does_not_offer_one():
+    """The mirror asks no model, and its --help offers none."""
+    out = run("vector_store_mirror.py", "--help")
+    assert "--own-home" in out
+    assert "--model" not in out
