@@ -107,7 +107,7 @@ def format_procedures(documents: Iterable[Document], *, budget: int | None = Non
 
 
 def render_procedures(
-    documents: Sequence[Document], prefixes: Sequence[Prefix], *, budget: int | None = None
+    documents: Sequence[Document], prefixes: Sequence[Prefix | str], *, budget: int | None = None
 ) -> str:
     """Render documents under the given labels, within a budget of characters.
 

@@ -18,6 +18,11 @@ PROCEDURES = Path(__file__).resolve().parent.parent / "tests" / "catalog"
 
 def arguments(description: str | None, question: str | None = None) -> argparse.Namespace:
     """Read a recipe's command line: --own-home, and where a model is asked, what and which."""
+    return parser(description, question).parse_args()
+
+
+def parser(description: str | None, question: str | None = None) -> argparse.ArgumentParser:
+    """The same for a recipe that has options of its own."""
     parser = argparse.ArgumentParser(description=description)
     if question is not None:
         parser.add_argument("question", nargs="?", default=question)
@@ -31,7 +36,7 @@ def arguments(description: str | None, question: str | None = None) -> argparse.
         action="store_true",
         help="search what you have tapped yourself (default: the repository's own catalog)",
     )
-    return parser.parse_args()
+    return parser
 
 
 def catalog(options: argparse.Namespace) -> AbstractContextManager[TappedCatalog | None]:
