@@ -33,7 +33,6 @@ from boost_langchain.rerank import RerankedRetriever
 from boost_langchain.testing import TappedCatalog
 
 from _local_model import OLLAMA_PORT
-from _setup import PROCEDURES
 
 ROOT = Path(__file__).resolve().parent.parent
 CHANGELOG = "CHANGELOG.md"
@@ -47,9 +46,9 @@ HIDDEN = {"node_modules", "build", "dist", "__pycache__"}
 # What asks, and what routes: such words say where to look, not what for.
 STOP_WORDS = [
     *bm25s.stopwords.STOPWORDS_EN,
-    *("did", "do", "does", "had", "has", "have", "how", "its", "what", "when", "where", "which"),
-    *("chosen", "explain", "fixed", "keep", "keeps", "was", "were", "work", "works"),
-    *" ".join(keyword for family in FAMILIES.values() for keyword in family.keywords).split(),
+    *("did", "do", "does", "has", "have", "how", "its", "what", "when", "where", "which", "were"),
+    *("chosen", "data", "explain", "fixed", "keep", "keeps", "store", "work", "works"),
+    *chain.from_iterable(FAMILIES[name].keywords for name in FAMILIES if name != "schema"),
 ]
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -148,7 +147,7 @@ class CodeBase:
 
     root: Path
     leave_out: tuple[Path, ...] = ()
-    """Directories that another retriever answers for."""
+    """Directories that explain nothing."""
 
     @cached_property
     def paths(self) -> list[Path]:
@@ -454,7 +453,7 @@ def with_code_base(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.add_argument(
         "--database",
         type=Path,
-        help="a SQLite file (default: the index that the engine built over its catalog)",
+        help="a SQLite file (default for this repository: the index that the engine built)",
     )
     parser.add_argument(
         "--ollama-port",
@@ -469,8 +468,10 @@ def opened(
     options: argparse.Namespace, tapped: TappedCatalog | None
 ) -> tuple[CodeBase, Path | None]:
     """The code base and the database that the options name."""
-    code = CodeBase(options.repository.resolve(), leave_out=(PROCEDURES,))
-    if options.database is not None or tapped is None:
+    # This repository's recipes and tests quote the questions themselves.
+    quoting = (ROOT / "integrations", ROOT / "tests")
+    code = CodeBase(options.repository.resolve(), leave_out=quoting)
+    if options.database is not None or tapped is None or code.root != ROOT:
         return code, options.database
     BoostRetriever().invoke("build the index")
     return code, tapped.boost_home / "cache" / "rag_postings.sqlite"

@@ -21,7 +21,7 @@ def modules_after(statement):
 
 
 @pytest.mark.parametrize(
-    "module", ["retriever", "loader", "graph", "testing", "errors", "evaluation"]
+    "module", ["retriever", "loader", "graph", "testing", "errors", "context", "evaluation"]
 )
 def test_base_package_imports_no_extra(module):
     """No langgraph, langchain or numpy; of langsmith no more than langchain_core itself."""

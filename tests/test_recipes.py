@@ -2,8 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 
@@ -82,6 +85,140 @@ def test_rerank():
     assert second.lstrip().startswith("1. trim-message-history: Cuts the history that is sent")
 
 
+EXPLAIN = (
+    "why was the pattern chosen that keeps the node's message from piling up, which function "
+    "does it call, what data does it store, which bug did it fix, and what is the convention?"
+)
+NO_SERVER = ("--ollama-port", "9")
+
+
+def cited(out):
+    """The path:line citations in the labels of a printed context."""
+    return re.findall(r"^### .* \(\w+ — (\S+):(\d+)\)$", out, re.MULTILINE)
+
+
+def test_explain_codebase():
+    """One question asks all six families; what is cited exists; the prompt has six headings."""
+    out = run("explain_codebase.py", EXPLAIN, *NO_SERVER)
+    asked = "files, schema, functions, decisions, observations, conventions"
+    assert out.startswith(f"The question asks: base, {asked}\n")
+    for label in ("base", *asked.split(", ")):
+        assert f" ({label} — " in out, label
+    assert ["# How [X] Works", *re.findall("^## .*", out, re.MULTILINE)][:6] == [
+        "# How [X] Works",
+        "## Overview",
+        "## Key Files (path:line)",
+        "## Data Flow",
+        "## Relevant Decisions",
+        "## Gotchas",
+    ]
+    assert {path for path, _ in cited(out)} >= {"CHANGELOG.md", "boost_langchain/graph/_node.py"}
+    for path, line in cited(out):
+        assert 1 <= int(line) <= len((ROOT / path).read_text(encoding="utf-8").splitlines())
+    assert str(ROOT) not in out
+    assert out.rstrip().endswith("to get a real one.)")
+
+
+APP = {
+    "app/store.py": '"""Keeps users."""\n\n\ndef save_user(user):\n    return open_store(user)\n',
+    "app/broken.py": "def (:\n",
+    "notes.md": "# Notes\n\nSaving a user is slow.\n",
+    "bytes.txt": b"\xff\xfe",
+    "CHANGELOG.md": "## 1\n\n### Fixed\n\n- Store: users were lost. They are saved\n  twice.\n",
+}
+ABOUT_APP = "Why is there a bug when save_user has to save a user, and which function is it?"
+
+
+@pytest.mark.parametrize("history", ["none", "whole", "shallow"])
+def test_explain_another_codebase(write_files, tmp_path, history):
+    """Any repository and database; without git, or with its history cut, the rest answers."""
+    import sqlite3
+    from contextlib import closing
+
+    app = write_files("app", APP)
+    if history != "none":
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.invalid"]
+        for arguments in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "Save it twice"]):
+            subprocess.run(["git", *arguments], cwd=app, check=True)
+    if history == "shallow":
+        clone = ["git", "clone", "-q", "--depth=1", app.as_uri(), tmp_path / "clone"]
+        subprocess.run(clone, check=True)
+        app = tmp_path / "clone"
+    with closing(sqlite3.connect(tmp_path / "app.sqlite")) as database:
+        database.execute("CREATE TABLE users (id INTEGER, name TEXT)")
+    options = ("--repository", app, "--database", tmp_path / "app.sqlite")
+    out = run("explain_codebase.py", ABOUT_APP, *options, *NO_SERVER)
+    assert "### store.py (files — app/store.py:1)\n\nKeeps users.\n" in out
+    assert "### save_user (functions — app/store.py:4)\n\nsave_user(user)\ncalls: open_store" in out
+    assert "### Store (observations — CHANGELOG.md:5)\n\nStore: users were lost. They are" in out
+    assert "(schema — app.sqlite, table users)\n\nThe table users of app.sqlite stores: id" in out
+    assert ("### Save it twice (decisions — commit " in out) is (history != "none")
+    assert str(tmp_path) not in out
+
+
+def test_explain_codebase_says_when_nothing_is_to_be_explained():
+    """A task is answered all the same."""
+    out = run("explain_codebase.py", "Install the loader", *NO_SERVER)
+    assert "asks for no explanation" in out
+    assert "The question asks: base, files\n" in out
+
+
+class Ollama(BaseHTTPRequestHandler):
+    """As much of an Ollama server as a chat needs."""
+
+    def do_GET(self):
+        """Its models."""
+        self._answer({"models": [{"name": "small:1b"}]})
+
+    def do_POST(self):
+        """The chat, in one piece."""
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(asked)
+        message = {"role": "assistant", "content": "# How Piling Up Works"}
+        done = {"created_at": "2026-01-01T00:00:00Z", "done": True, "done_reason": "stop"}
+        self._answer({"model": asked["model"], "message": message, **done})
+
+    def _answer(self, data):
+        body = json.dumps(data).encode() + b"\n"
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-ndjson")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        """Nothing."""
+
+
+def test_explain_codebase_with_a_local_model():
+    """Where an Ollama server answers on its port, its model explains."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Ollama)
+    server.asked = []
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        out = run("explain_codebase.py", "--ollama-port", str(server.server_port))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert "Asking small:1b of the Ollama server at http://127.0.0.1:" in out
+    assert out.rstrip().endswith("# How Piling Up Works")
+    (asked,) = server.asked
+    assert asked["messages"][0]["content"].endswith("## Gotchas")
+
+
+def test_memory_tools():
+    """Each of the six tools answers the agent."""
+    out = run("memory_tools.py", *NO_SERVER)
+    names = ["memory_query", "memory_search", "memory_functions", "memory_similar"]
+    for name in [*names, "memory_sessions", "local_ask"]:
+        assert f"ai: {name}(" in out
+    assert out.count("\ntool: ") == 6
+    assert "failed" not in out
+    assert "### skill_context_node (functions — boost_langchain/graph/_node.py:" in out
+    for path, line in cited(out):
+        assert int(line) <= len((ROOT / path).read_text(encoding="utf-8").splitlines())
+
+
 def test_langgraph_json_names_the_graph(monkeypatch):
     """What `langgraph dev` would serve is there, and answers over an empty home."""
     served = json.loads((ROOT / "integrations" / "langgraph.json").read_text())
@@ -120,9 +257,11 @@ def test_recipe_on_an_own_home_that_is_empty():
     [
         "agent_middleware.py",
         "agent_tools.py",
+        "explain_codebase.py",
         "langgraph_agent.py",
         "lcel_chain.py",
         "mcp_client.py",
+        "memory_tools.py",
         "rerank.py",
     ],
 )

@@ -17,6 +17,7 @@ _LEAD = (
 )
 # "How do I", "how to": a task, whose answer is a procedure.
 _NOT_A_TASK = r"(?!(?:i|we|you|one|to)\b)"
+_AUXILIARY = r"(?:can|could|long|many|might|much|must|shall|should|will|would)"
 _CLAUSE = r"[^.?!;]{1,200}"
 _DONE = r"(?:\w{2,30}[^\We]ed|built|chosen|done|drawn|found|kept|made|read|run|sent|split|written)"
 _SUBJECT = r"(?:background|context|overview|explanation|introduction|rundown)"
@@ -27,7 +28,7 @@ _REQUEST = re.compile(
         [
             rf"\bhow (?:do|does|did) {_NOT_A_TASK}(?!\w+ (?:look|sound|feel)\b)\w",
             rf"\bhow (?:is|are|was|were) {_CLAUSE} {_DONE}\b",
-            rf"{_LEAD}how {_NOT_A_TASK}{_CLAUSE} works?\b",
+            rf"{_LEAD}how {_NOT_A_TASK}(?!{_AUXILIARY}\b){_CLAUSE} works?\b",
             rf"{_LEAD}(?:explain|walk (?:me|us) through|help (?:me|us) (?:to )?understand)\b",
             rf"{_LEAD}(?:describe|tell (?:me|us)) (?:how {_NOT_A_TASK}|why |about )",
             rf"{_LEAD}describe (?:the|its|this|that)\b",
