@@ -92,7 +92,7 @@ class ContextBuilder(BaseRetriever):
         builder = ContextBuilder(base=BoostRetriever(k=1, kind="skill"), sources=[agents])
         for document in builder.invoke("Which agents review a LangGraph graph?"):
             print(document.metadata["context"], document.metadata["name"])
-            #> base stream-graph-events
+            #> base compose-subgraphs
             #> agents graph-reviewer
         ```
     """

@@ -62,10 +62,9 @@ def format_context(documents: Iterable[Document], *, budget: int | None = None) 
         from boost_langchain.context import format_context
 
         about = {"context": "functions", "name": "main", "file": "app/run.py", "line": 3}
-        print(format_context([Document("Starts the server.", metadata=about)]))
+        text = format_context([Document("Starts the server.", metadata=about)])
+        print(text.splitlines()[0])
         #> ### main (functions — app/run.py:3)
-        #>
-        #> Starts the server.
         ```
     """
     check_budget(budget)
