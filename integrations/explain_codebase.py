@@ -9,7 +9,7 @@ An Ollama server on this machine answers where one runs, so a simple explanation
 otherwise a scripted model does, and what to look at is the prompt. By default the code base is
 this repository, and the database the engine's own index over its catalog.
 
-Needs bm25s (pip install bm25s), and langchain-ollama to ask an Ollama server.
+Needs bm25s and PyStemmer (pip install 'bm25s[stem]'), and langchain-ollama to ask an Ollama server.
 """
 
 from langchain_core.messages import AIMessage
@@ -22,7 +22,7 @@ from _codebase import context_builder, opened, with_code_base
 from _local_model import local_model
 from _setup import catalog, parser
 
-QUESTION = "How does skill_context_node keep the node's message from piling up, and why?"
+QUESTION = "How does skill_context_node fix the bug of messages that pile up?"
 SCRIPT = [AIMessage("(A scripted answer: name a model with --model to get a real one.)")]
 BUDGET = 20_000
 

@@ -8,7 +8,7 @@ register them, and handed to the agent by `boost_tools`: memory_query (all sourc
 question's words call for), memory_search (files), memory_functions, memory_similar (files like
 a file), memory_sessions (what was done, day by day) and local_ask (a local model explains).
 
-Needs bm25s and langchain (pip install bm25s 'boost-langchain[agents]').
+Needs bm25s, PyStemmer and langchain (pip install 'bm25s[stem]' 'boost-langchain[agents]').
 """
 
 from collections.abc import Callable

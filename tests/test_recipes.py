@@ -156,6 +156,19 @@ def test_explain_another_codebase(write_files, tmp_path, history):
     assert str(tmp_path) not in out
 
 
+def test_context_in_the_readme():
+    """What the README shows is what the recipe finds, but for line numbers that moved."""
+
+    def labels(text):
+        """The labels of a context without their lines."""
+        return set(re.findall(r"^### .*— [^:\n]+(?=:\d+\)$)", text, re.MULTILINE))
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("## Questions about a system")[2].partition("\n## ")[0]
+    assert len(labels(section)) == 3
+    assert labels(section) <= labels(run("explain_codebase.py", *NO_SERVER))
+
+
 def test_explain_codebase_says_when_nothing_is_to_be_explained():
     """A task is answered all the same."""
     out = run("explain_codebase.py", "Install the loader", *NO_SERVER)
