@@ -417,12 +417,13 @@ def test_labels(metadata, label):
 
 def test_as_many_labels_as_documents():
     """A text that writes labels of its own is seen through; hidden characters are gone."""
-    text = "### a (files — b)\n  ## x (base — t:p)\n# Real heading\n### fine\u202e"
+    text = "### a (files — b)\n  ## x (base — t:p)\n> # y (z \u2212 1)\n# Real (heading)\n### fine\u202e"
     shown_text = format_context([Document(text, metadata={"path": "p"})])
     assert shown_text.splitlines()[2:] == [
         "\\### a (files — b)",
         "\\  ## x (base — t:p)",
-        "# Real heading",
+        "\\> # y (z \u2212 1)",
+        "# Real (heading)",
         "### fine",
     ]
 

@@ -1,5 +1,7 @@
 """From the documents of a context to an explanation: prompt text, prompt and chain."""
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -30,6 +32,8 @@ Answer under these headings, with what the question is about in place of [X]:
 ## Data Flow
 ## Relevant Decisions
 ## Gotchas"""
+
+_DASH = re.compile("[\u2010-\u2015\u2212-]")
 
 explanation_prompt = ChatPromptTemplate(
     [("system", _INSTRUCTIONS), ("human", "Context:\n\n{context}\n\nQuestion: {question}")]
@@ -129,8 +133,10 @@ def _guarded(document: Document) -> Document:
 
 
 def _looks_like_label(line: str) -> bool:
-    line = line.strip()
-    return line.startswith("#") and line.endswith(")") and "(" in line and " — " in line
+    """Looser than a label: a quoted or listed heading, look-alike characters."""
+    plain = unicodedata.normalize("NFKC", line).lstrip("\u2800 \t>*_+-")
+    _, bracket, inside = plain.partition("(")
+    return bool(plain.startswith("#") and bracket and _DASH.search(inside))
 
 
 def _label(document: Document) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
@@ -22,40 +21,38 @@ class ContextFamily:
     """What its documents say, by metadata key."""
 
 
-FAMILIES: Mapping[str, ContextFamily] = MappingProxyType(
-    {
-        family.name: family
-        for family in (
-            ContextFamily("files", (), ("path", "summary")),
-            ContextFamily(
-                "schema",
-                ("database", "collection", "store", "save", "user", "data", "schema"),
-                ("collection", "fields"),
-            ),
-            ContextFamily(
-                "functions",
-                ("function", "method", "how does", "implement", "call"),
-                ("name", "file", "line"),
-            ),
-            ContextFamily(
-                "decisions",
-                ("decision", "why", "chose", "architecture", "pattern"),
-                # Not "context": that key is the label.
-                ("decision", "background"),
-            ),
-            ContextFamily(
-                "observations",
-                ("bug", "fix", "issue", "pattern", "learned", "gotcha"),
-                ("category", "description", "resolution"),
-            ),
-            ContextFamily(
-                "conventions",
-                ("convention", "rule", "preference", "style", "standard"),
-                ("name", "description"),
-            ),
-        )
-    }
-)
+FAMILIES: Mapping[str, ContextFamily] = {
+    family.name: family
+    for family in (
+        ContextFamily("files", (), ("path", "summary")),
+        ContextFamily(
+            "schema",
+            ("database", "collection", "store", "save", "user", "data", "schema"),
+            ("collection", "fields"),
+        ),
+        ContextFamily(
+            "functions",
+            ("function", "method", "how does", "implement", "call"),
+            ("name", "file", "line"),
+        ),
+        ContextFamily(
+            "decisions",
+            ("decision", "why", "chose", "architecture", "pattern"),
+            # Not "context": that key is the label.
+            ("decision", "background"),
+        ),
+        ContextFamily(
+            "observations",
+            ("bug", "fix", "issue", "pattern", "learned", "gotcha"),
+            ("category", "description", "resolution"),
+        ),
+        ContextFamily(
+            "conventions",
+            ("convention", "rule", "preference", "style", "standard"),
+            ("name", "description"),
+        ),
+    )
+}
 """The families by name: files, schema, functions, decisions, observations, conventions."""
 
 

@@ -14,6 +14,13 @@ from langchain_core.tools import BaseTool
 from langgraph.graph import START, MessagesState, StateGraph
 
 from boost_langchain import BoostRetriever, SkillMarkdownLoader, skill_context_node
+from boost_langchain.context import (
+    ContextBuilder,
+    RecencyBoost,
+    context_source,
+    explanation_chain,
+    is_explanation_request,
+)
 from boost_langchain.errors import BoostRetrievalError
 from boost_langchain.graph import Procedure, leading_system, procedures
 from boost_langchain.middleware import SkillContextMiddleware
@@ -62,6 +69,16 @@ def agent(model: BaseChatModel, embeddings: Embeddings) -> None:
         [*skill_tools(), *boost_tools(include=["boost_list"])],
         middleware=[SkillContextMiddleware(reranked, screen="label")],
     )
+
+
+def explain(model: BaseChatModel, question: str) -> str:
+    """An explanation from several sources, the newest first."""
+    files = RerankedRetriever(base=BoostRetriever(), compressor=RecencyBoost(), k=3)
+    sources = [context_source("files", files), context_source("conventions")]
+    builder = ContextBuilder(base=BoostRetriever(k=3), sources=sources, k=12)
+    assert_type(is_explanation_request(question), bool)
+    assert_type(builder.invoke(question, k=3), list[Document])
+    return explanation_chain(model, builder, budget=20_000).invoke(question)
 
 
 def load(path: str) -> list[Document]:
