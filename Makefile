@@ -12,7 +12,7 @@ eval: .venv/.installed
 
 # Plain pytest: `python -m pytest` would put the checkout first on the import path.
 test: .venv/.tested
-	.venv/bin/pytest --cov --cov-report=term $(ARGS)
+	.venv/bin/pytest -n auto --cov --cov-report=term $(ARGS)
 
 check: .venv/.tested
 	.venv/bin/tox run $(ARGS)
@@ -33,5 +33,5 @@ clean:
 	@touch $@
 
 .venv/.tested: .venv/.installed
-	@$(PY) -m pip install --quiet --group test tox
+	@$(PY) -m pip install --quiet --group test tox tox-uv
 	@touch $@
