@@ -213,7 +213,8 @@ def _bm25_rung(catalog: Catalog, *, built: bool) -> Rung:
         return Rung(BM25, answers=True)
     if not catalog.taps:
         return Rung(BM25, answers=False, why_not="nothing is tapped", remedy="boost tap --defaults")
-    return Rung(BM25, answers=False, why_not="no index is built", remedy="boost reindex")
+    why = "no index is built; the first query builds it"
+    return Rung(BM25, answers=False, why_not=why, remedy="boost reindex")
 
 
 def _hybrid_rung(status: dict[str, Any], *, bm25: bool) -> Rung:

@@ -164,11 +164,19 @@ class Catalog:
             msg = f"{tap} has neither a clone nor a catalog cache; run `boost heal`"
             raise BoostRetrievalError(msg)
         own = record.owns_cache_file
-        if own and (cache := _sound_cache(path)):
+        if own and (cache := _sound_cache(path, tap)):
             return Scan(cache.commit, self._stream(tap, cache))
         loaded = self.entries(tap)
-        if own and (cache := _sound_cache(path)):
+        usable = bool(loaded) and all(_belongs(entry, tap) for entry in loaded)
+        if not record.is_cloned and not usable:
+            raise _damaged(tap)  # and there is nothing to make it anew from
+        if own and (cache := _sound_cache(path, tap)):
             return Scan(cache.commit, self._stream(tap, cache))
+        if os.path.lexists(path) and own and not loaded:
+            raise _damaged(tap)  # the engine reads what is no catalog as an empty one
+        if not os.path.exists(os.path.join(record.path, ".git")) and not loaded:
+            msg = f"the clone of {tap} is empty; run `boost heal`"
+            raise BoostRetrievalError(msg)
         return Scan(self.commit(tap), loaded)  # the cache cannot be saved
 
     def all_entries(self, *, write: bool = True) -> Iterator[Entry]:
@@ -239,7 +247,7 @@ class Catalog:
     def _stream(tap: str, cache: CacheFile) -> Iterator[Entry]:
         try:
             for entry in cache:
-                if not _well_formed(entry):
+                if not _belongs(entry, tap):
                     raise _damaged(tap)
                 yield entry
         except UnusableCacheError as e:  # it was sound a moment ago
@@ -316,8 +324,14 @@ def open_whole_catalog() -> Catalog:
     if not all(isinstance(row, dict) and _is_name(row.get("name")) for row in rows):
         msg = "config.json names a registry that is not a string; correct its `taps`"
         raise BoostRetrievalError(msg)
-    if not os.path.lexists(paths.config_path()) and _entries_of(paths.repos_dir()):
-        msg = "config.json is gone, but repos/ holds clones; restore it, or tap them again"
+    if not catalog.taps and _entries_of(paths.repos_dir()):
+        msg = (
+            "config.json is gone or names no registry, but repos/ holds clones; restore it, or "
+            "delete them"
+        )
+        raise BoostRetrievalError(msg)
+    if os.path.lexists(catalog.home) and not os.path.isdir(catalog.home):
+        msg = "the boost home is no directory; set BOOST_HOME to one"
         raise BoostRetrievalError(msg)
     return catalog
 
@@ -349,11 +363,15 @@ def _damaged(tap: str) -> BoostRetrievalError:
     )
 
 
-def _sound_cache(path: str) -> CacheFile | None:
+def _belongs(entry: object, tap: str) -> TypeGuard[Entry]:
+    return _well_formed(entry) and entry["tap"] == tap and bool(entry["skill_md"])
+
+
+def _sound_cache(path: str, tap: str) -> CacheFile | None:
     """The cache at `path`, if this engine wrote it and every entry of it can be used."""
     try:
         cache = open_cache(path)
-        return cache if all(map(_well_formed, cache)) else None
+        return cache if all(_belongs(entry, tap) for entry in cache) else None
     except UnusableCacheError:
         return None
 

@@ -3,6 +3,7 @@
 Translates the engine's store and lock files into one directory, or one SkillLoadError.
 """
 
+import os
 from pathlib import Path
 
 from boost_cli.core import integrity, lockfile, store
@@ -49,7 +50,7 @@ def installed_skill(name: str) -> Path:
             f"{name}` says why, `boost quarantine --release {name}` ends a quarantine"
         )
         raise SkillLoadError(msg)
-    if not directory.is_dir():
+    if not os.path.isdir(directory):  # False, too, for a name that no file system takes
         raise SkillLoadError(_absent(name, directory, recorded=found is not None))
     return directory
 

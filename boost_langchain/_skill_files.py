@@ -26,7 +26,12 @@ def list_files(catalog: Catalog, entry: Entry) -> list[str]:
     if tracked is not None:
         return sorted(name for name, mode in tracked.items() if mode.startswith("100"))
     # A registry without git, such as the one in the engine's own wheel.
-    found = (Path(where, name) for where, _, names in os.walk(real) for name in names)
+    found = (
+        Path(where, name)
+        for where, _, names in os.walk(real)
+        if ".git" not in Path(where).relative_to(real).parts
+        for name in names
+    )
     return sorted(
         p.relative_to(real).as_posix() for p in found if not p.is_symlink() and p.is_file()
     )
@@ -79,13 +84,20 @@ def _folder(catalog: Catalog, entry: Entry) -> tuple[str, str]:
 
 
 def _tracked(root: str | None, folder: str) -> dict[str, str] | None:
-    """Git's mode of each tracked file below `folder`; None where there is no git."""
-    if root is None:
+    """Git's mode of each tracked file below `folder`; None where the registry has no git.
+
+    Raises:
+        RefusedFileError: It has, and git cannot be asked.
+    """
+    if root is None or not os.path.exists(os.path.join(root, ".git")):
         return None
+    # Named, so that neither a repository around it nor GIT_DIR stands in for it.
+    where = [f"--git-dir={os.path.join(root, '.git')}", f"--work-tree={root}"]
     try:
-        listed = gitutil.run(["ls-files", "--stage", "-z", "--", folder], cwd=Path(root))
-    except BoostError:
-        return None
+        listed = gitutil.run([*where, "ls-files", "--stage", "-z", "--", folder], cwd=Path(root))
+    except BoostError as e:
+        msg = f"cannot be looked up, because git failed: {e}"
+        raise RefusedFileError(msg) from e
     rows = (row.split("\t", 1) for row in listed.stdout.split("\0") if row)
     return {posixpath.relpath(path, folder): about.split()[0] for about, path in rows}
 

@@ -105,6 +105,8 @@ def message_text(message: BaseMessage) -> str:
 
 
 def _is_human(message: BaseMessage) -> bool:
+    if message.additional_kwargs.get("lc_source") == "summarization":
+        return False  # langchain's summary of earlier turns poses as a human message
     if isinstance(message, ChatMessage):
         return message.role in {"user", "human"}
     return isinstance(message, HumanMessage) or message.type == "human"

@@ -51,8 +51,10 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
     and checkpoints never hold them. Where `skill_context_node` would do nothing, so does this.
 
     Of the streams, "updates" shows the node `SkillContextMiddleware.before_model` with one key,
-    `boost_procedures`, once per turn, and "values" that key beside `messages`; "messages"
-    shows nothing of it.
+    `boost_procedures`, once per turn, and "values" that key beside `messages`; so do "debug",
+    "tasks" and "checkpoints", which show a run from inside. "messages" shows nothing of it.
+
+    A middleware that replaces the system message belongs before this one in the list.
 
     Sync and async. The options are those of `skill_context_node`; two in one agent need
     different `kind` or `tap`.
@@ -166,7 +168,8 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
         return {"boost_procedures": {**_kept(state), self.name: found}}
 
     def _with_procedures(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
-        found = self._found(request.state)
+        # As before_model kept it: a middleware in between may have edited the human message.
+        found = _kept(request.state).get(self.name)
         if not found or not found["text"]:
             return request
         ours = SystemMessage(
@@ -191,9 +194,10 @@ def _kept(state: AgentState[Any]) -> dict[str, Any]:
 
 
 def _turn_key(turn: Turn, state: object) -> list[Any]:
-    """Which human message a turn belongs to: its id, or its place where it has none."""
+    """Which human message a turn belongs to: its id, or its place and text."""
     messages = turn.messages(state)
     index = last_human(messages)
     if index is None:
         return []
-    return [messages[index].id or index, messages[index].content]
+    message = messages[index]
+    return [message.id] if message.id else [index, message.content]

@@ -4,6 +4,7 @@
     python scripts/evaluate_retrieval.py --floors tests/eval/floors.json --json now.json
     python scripts/evaluate_retrieval.py --compare before.json now.json --plot change.svg
     python scripts/evaluate_retrieval.py --golden mine.jsonl --home ~/.boost
+    python scripts/evaluate_retrieval.py --second-stage cosine
 
 Searches the catalog in --home, else in $BOOST_HOME, else this repository's own in a throwaway
 home. A document answers when it is an item that the judgment pins, or a byte-identical copy.
@@ -19,6 +20,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from langchain_core.retrievers import BaseRetriever
+
 from boost_langchain import BoostRetriever
 from boost_langchain.errors import BoostLangChainError
 from boost_langchain.evaluation import (
@@ -33,6 +36,7 @@ from boost_langchain.evaluation import (
     read_floors,
     read_golden,
 )
+from boost_langchain.rerank import EmbeddingsReranker, RerankedRetriever
 from boost_langchain.testing import tapped_catalog
 
 from _plot import draw, require_drawable
@@ -65,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     floors = [read_floors(options.floors)] if options.floors else []
     with _catalog(options.home):
         home = os.environ["BOOST_HOME"]
-        retriever = BoostRetriever(k=options.k, on_error="raise")
+        retriever = _retriever(options)
         try:
             found = evaluate(retriever, judgments, open_grader(options.by), k=options.k)
         except ValueError as e:
@@ -157,6 +161,20 @@ def _only(found: Evaluation, shared: set[str]) -> Evaluation:
     return Evaluation(found.k, found.graded_by, found.engines, found.ungraded, rows)
 
 
+def _retriever(options: argparse.Namespace) -> BaseRetriever:
+    """The engine's order, or the second stage over its first sixty."""
+    if options.second_stage is None:
+        return BoostRetriever(k=options.k, on_error="raise")
+    from _minilm import MiniLM  # noqa: PLC0415 - brings PyTorch
+
+    fuse = "engine" if options.second_stage == "fused" else None
+    return RerankedRetriever(
+        base=BoostRetriever(on_error="raise"),
+        compressor=EmbeddingsReranker(embeddings=MiniLM(), fuse=fuse),
+        k=options.k,
+    )
+
+
 def _catalog(home: Path | None) -> AbstractContextManager[object]:
     """The home to search: named here, named by the environment, or our own and throwaway."""
     if home is not None:
@@ -190,7 +208,10 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "--golden", type=Path, default=GOLDEN, help="the judgments (default: tests/eval)"
+        "--golden",
+        type=Path,
+        default=GOLDEN,
+        help="the judgments (default: tests/eval/golden.jsonl)",
     )
     parser.add_argument("--home", type=Path, help="the boost home to search (default: see above)")
     parser.add_argument("-k", type=_places, default=10, help="how many places count (default: 10)")
@@ -199,6 +220,11 @@ def _parser() -> argparse.ArgumentParser:
         choices=("exemplar", "name"),
         default="exemplar",
         help="grade by pinned item (default) or by relevant name, over the same judgments",
+    )
+    parser.add_argument(
+        "--second-stage",
+        choices=("cosine", "fused"),
+        help="order the engine's first 60 by all-MiniLM-L6-v2, alone or fused with its order",
     )
     parser.add_argument("--floors", type=Path, metavar="FILE", help="floors as JSON")
     parser.add_argument(

@@ -242,7 +242,9 @@ def fifo_as_the_cache(home):
             id="no name",
         ),
         pytest.param(
-            lambda h: config(h).unlink(), "config.json is gone", id="no config, but clones"
+            lambda h: config(h).unlink(),
+            "config.json is gone or names no registry",
+            id="no config, but clones",
         ),
     ],
 )
@@ -511,3 +513,24 @@ def test_stream_refuses_what_is_no_json(text):
     """A cut or garbled file is an error, not a shorter list."""
     with pytest.raises(ValueError, match=r".+"):
         list(JsonStream(Trickle(text.encode(), 3), "skills").elements())
+
+
+def test_what_would_empty_a_mirror_raises(tap_files):
+    """A cut cache without a clone, a cache of another shape, a configuration that lost its taps."""
+    home = tap_files({"skills/a/SKILL.md": skill("a", "deploy it")}, name="mine")
+    cache = home.boost_home / "cache" / "mine.json"
+    whole = cache.read_text()
+    for broken in (whole[:-20], '{"format": 9}', whole.replace('"tap": "mine"', '"tap": "other"')):
+        cache.write_text(broken)
+        gone = home.clone("mine").rename(home.home / "gone")
+        with pytest.raises(BoostRetrievalError, match="mine"):
+            list(CatalogLoader().lazy_load())
+        gone.rename(home.clone("mine"))
+    cache.write_text('{"format": 9}')
+    with pytest.raises(BoostRetrievalError, match="damaged"):
+        list(CatalogLoader().lazy_load())
+    cache.write_text(whole)
+    assert len(CatalogLoader().load()) == 1
+    (home.boost_home / "config.json").write_text("{}")
+    with pytest.raises(BoostRetrievalError, match="repos/ holds clones"):
+        list(CatalogLoader().lazy_load())

@@ -91,7 +91,7 @@ def test_no_index_yet(home):
     code, out = doctor()
     assert code == 1
     assert "answers now     heuristic relevance" in out
-    assert "no index is built\n                -> boost reindex" in out
+    assert "no index is built; the first query builds it\n                -> boost reindex" in out
 
 
 def test_stale_index(home, write_files):

@@ -4,7 +4,11 @@ import asyncio
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    SummarizationMiddleware,
+)
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
@@ -181,6 +185,40 @@ def test_one_more_retrieval_after_an_interrupt(own_catalog, invoke):
     assert counter.queries == [RETRY] * 3
     assert state["messages"][-1].content == "Answer 0."
     assert all(MARK in repr(system_of(messages)) for messages in model.seen)
+
+
+class Rewriting(AgentMiddleware):
+    """Edits the human message in place, as one that redacts does."""
+
+    def before_model(self, state, runtime):
+        """Same id, other text."""
+        human = next(m for m in state["messages"] if m.type == "human")
+        return {"messages": [HumanMessage(f"{human.content} [edited]", id=human.id)]}
+
+
+def test_a_middleware_that_edits_the_question(own_catalog):
+    """Every call still sees the procedures, and one retrieval is enough."""
+    model, counter = script(2, 1), Counter()
+    agent = create_agent(model, [look], middleware=[SkillContextMiddleware(k=1), Rewriting()])
+    agent.invoke({"messages": [HumanMessage(RETRY)]}, config_of(counter))
+    assert counter.queries == [RETRY]
+    assert all(procedures(system_of(messages)) for messages in model.seen)
+
+
+def test_a_summary_is_no_question(own_catalog):
+    """Langchain's summary of earlier turns poses as a human message; the question stays."""
+    model, counter = script(4, 1), Counter()
+    summarizer = GenericFakeChatModel(messages=iter([AIMessage("SUMMARY")] * 9))
+    agent = create_agent(
+        model,
+        [look],
+        middleware=[
+            SummarizationMiddleware(summarizer, trigger=("messages", 6), keep=("messages", 2)),
+            SkillContextMiddleware(k=1),
+        ],
+    )
+    agent.invoke({"messages": [HumanMessage(RETRY)]}, config_of(counter))
+    assert not [query for query in counter.queries if "SUMMARY" in query]
 
 
 @pytest.mark.parametrize("text", ["zzqxj", "   "])

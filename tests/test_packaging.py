@@ -33,7 +33,7 @@ def run(*command, **options):
 def wheel(tmp_path_factory):
     """The wheel of this checkout."""
     directory = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", directory, ROOT)
+    run(UV, "build", "--quiet", "--wheel", "--out-dir", directory, ROOT)
     (built,) = directory.glob("*.whl")
     return built
 

@@ -318,6 +318,23 @@ def test_difference_of_nothing():
     assert difference([], []) == Difference()
 
 
+def test_mirrored_row_is_kept_before_a_handmade_one():
+    """A row of the same query without a golden_id, listed first, does not take its place."""
+    (judgment,) = judgments([1])
+    inputs = {"query": judgment.query}
+    outputs = {"relevant": ["item-1"], "exemplars": ["t::1"], "kind": "skill"}
+    ours = {
+        "id": "a",
+        "inputs": inputs,
+        "outputs": outputs,
+        "metadata": {"golden_id": judgment.golden_id},
+    }
+    made = {"id": "b", "inputs": inputs, "outputs": outputs, "metadata": None}
+    assert [row["id"] for row in difference([judgment], [made, ours]).remove] == ["b"]
+    odd = {"id": "c", "inputs": {"query": "x"}, "outputs": {"relevant": 5, "exemplars": True}}
+    assert [row["id"] for row in difference([judgment], [odd, ours]).remove] == ["c"]
+
+
 def publish(*arguments, script=SCRIPT, prelude="", **environment):
     """Run the script as a command, `prelude` before it."""
     code = f"import runpy, sys; {prelude}; sys.argv[0] = r'{script}'; "

@@ -289,7 +289,7 @@ def test_edited_item_is_embedded_anew(tap_files, compress):
     tapped.update("mine")
     embeddings.embedded.clear()
     compress(reranker, BoostRetriever().invoke("deploy"), "deploy")
-    assert embeddings.embedded == ["a: deploy it well", "deploy"]
+    assert embeddings.embedded == ["deploy", "a: deploy it well"]
 
 
 def test_models_do_not_share_vectors(compress):
@@ -338,13 +338,40 @@ def test_broken_embedder_leaves_the_engines_order(compress, caplog, how):
     assert healthy[0].metadata["reranker"] == "EmbeddingsReranker(cosine)"
 
 
-def test_vectors_of_another_size_in_the_store(compress, caplog):
-    """A store that was filled by a model of the same name and another size."""
+@pytest.mark.parametrize(
+    "spoil", [lambda data: data[4:], lambda data: b"abc", lambda data: b"\xff" * len(data)]
+)
+def test_broken_vectors_in_the_store_are_made_anew(compress, caplog, spoil):
+    """A kept vector of another size, of no size or not finite counts as none."""
     store = InMemoryByteStore()
-    compress(EmbeddingsReranker(embeddings=Words(32), store=store), documents())
-    found = compress(EmbeddingsReranker(embeddings=Words(64), store=store), documents())
+    compress(EmbeddingsReranker(embeddings=Words(), store=store), documents())
+    store.mset([(key, spoil(store.mget([key])[0])) for key in list(store.yield_keys())])
+    embeddings = Words()
+    found = compress(EmbeddingsReranker(embeddings=embeddings, store=store), documents())
+    assert found[0].metadata["reranker"] == "EmbeddingsReranker(cosine)"
+    assert len(embeddings.embedded) == len(documents()) + 1
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("answer", [[], [0.0] * 64, ["a"], [None], [[1.0]], [float("inf")]])
+def test_query_vector_that_is_none(compress, caplog, answer):
+    """Garbage for the query leaves the engine's order, on a warm store too."""
+
+    class Garbage(Words):
+        """Embeds items, and no query."""
+
+        def embed_query(self, text):
+            """Whatever it is."""
+            return answer
+
+    store = InMemoryByteStore()
+    compress(EmbeddingsReranker(embeddings=Words(), store=store, namespace="n"), documents())
+    found = compress(
+        EmbeddingsReranker(embeddings=Garbage(), store=store, namespace="n"), documents()
+    )
     assert ids(found) == ENGINE
-    assert "64 numbers and an item's 32" in caplog.text
+    assert {d.metadata["reranker"] for d in found} == {""}
+    assert len(caplog.records) == 1
 
 
 # -------------------------------------------------------------------------------- two stages

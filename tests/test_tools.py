@@ -13,6 +13,8 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
 
 from boost_langchain import BoostRetriever
 from boost_langchain.tools import boost_tools, skill_tools
@@ -188,6 +190,8 @@ def test_broken_home_is_an_error_message(empty_catalog):
     (empty_catalog.boost_home / "config.json").write_text("{")
     _, read, _ = skill_tools()
     assert "config.json cannot be read" in call(read, id=ID).content
+    search = skill_tools()[0]
+    assert call(search, query="x").status == "error"
 
 
 # --------------------------------------------------------------------------- a skill's own files
@@ -406,6 +410,103 @@ def test_every_outcome_is_a_tool_message(name, arguments, status, text):
     assert next(t for t in tools if t.name == "now").description == "Rendered at call time."
     (message,) = agent_answers(tools, (name, arguments))
     assert (message.status, message.content) == (status, text)
+
+
+class UnprintableError(Exception):
+    """An exception that cannot be shown."""
+
+    def __str__(self):
+        """Fail."""
+        raise ValueError
+
+
+def leave(args):
+    """What argparse does in a handler."""
+    raise SystemExit(2)
+
+
+def unprintable(args):
+    """Fail in a way that cannot be shown."""
+    raise UnprintableError
+
+
+@pytest.mark.parametrize(
+    ("schema", "handler", "arguments", "status", "text"),
+    [
+        ({}, lambda args: (["x"], False), {}, "success", "['x']"),
+        ({}, lambda args: ("", True), {}, "error", "odd failed and said nothing"),
+        ({}, leave, {}, "error", "odd failed: SystemExit: 2"),
+        ({}, unprintable, {}, "error", "odd failed: UnprintableError"),
+        ({"properties": None, "required": None}, lambda args: ("ok", False), {}, "success", "ok"),
+        (
+            {"properties": {"any": True}},
+            lambda args: (str(args), False),
+            {"any": 1},
+            "success",
+            "{'any': 1}",
+        ),
+        (
+            {"properties": {"self": {}, "__base__": {}}},
+            lambda args: (str(args), False),
+            {"self": 1},
+            "success",
+            "{'self': 1}",
+        ),
+        (
+            {"properties": {"n": {"type": "integer"}}},
+            lambda args: ("ok", False),
+            {"n": 3.0},
+            "success",
+            "ok",
+        ),
+    ],
+)
+def test_odd_registries(schema, handler, arguments, status, text):
+    """Whatever a schema or a handler does, the agent gets a usable text and goes on."""
+    registry = Registry()
+    registry.register("odd", "Odd.", schema, handler)
+    (message,) = agent_answers(boost_tools(registry), ("odd", arguments))
+    assert (message.status, message.content) == (status, text)
+
+
+def test_huge_argument_is_not_repeated_in_full():
+    """The error names the value in short."""
+    tool = next(t for t in boost_tools(fresh_registry()) if t.name == "echo")
+    assert len(call(tool, text=["x" * 1_000_000]).content) < 200
+
+
+def test_interrupt_inside_a_handler():
+    """A handler may ask a human: LangGraph's interrupt is no failure."""
+    registry = Registry()
+    registry.register("ask", "Ask.", {}, lambda args: (f"they said {interrupt('approve?')}", False))
+
+    class Model(GenericFakeChatModel):
+        """Takes tools."""
+
+        def bind_tools(self, tools, **kwargs):
+            """Its calls are in the script."""
+            return self
+
+    script = [AIMessage("", tool_calls=[{"name": "ask", "args": {}, "id": "1"}]), AIMessage("End.")]
+    agent = create_agent(
+        Model(messages=iter(script)), boost_tools(registry), checkpointer=InMemorySaver()
+    )
+    config = {"configurable": {"thread_id": "1"}}
+    state = agent.invoke({"messages": [HumanMessage("go")]}, config)
+    assert state["__interrupt__"][0].value == "approve?"
+    state = agent.invoke(Command(resume="yes"), config)
+    assert state["messages"][-2].content == "they said yes"
+
+
+def test_skill_files_without_git(shelf, monkeypatch, empty_catalog):
+    """No git on PATH is said; a repository around the home does not stand in for the clone."""
+    subprocess.run(["git", "init", "--quiet", str(empty_catalog.boost_home)], check=True)
+    monkeypatch.setenv("GIT_DIR", str(empty_catalog.boost_home / ".git"))
+    assert "scripts/check.py" in shelf().content
+    monkeypatch.setenv("PATH", "")
+    message = shelf()
+    assert message.status == "error"
+    assert "git failed" in message.content
 
 
 def test_two_tools_of_one_name_fail_when_made():

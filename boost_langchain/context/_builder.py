@@ -157,6 +157,11 @@ class ContextBuilder(BaseRetriever):
             try:
                 config = _child(run_manager, source.name)
                 return _documents(await source.retriever.ainvoke(query, config))
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    raise  # the caller's doing, not the source's
+                return _nothing(source, RuntimeError("it was cancelled"))
             except Exception as e:  # noqa: BLE001 - whatever a source raises, the others answer
                 return _nothing(source, e)
 
@@ -218,11 +223,17 @@ def _joined(
     for label, answer in zip(labels, answers, strict=True):
         kept.append([])
         for document in answer:
-            identity = document.id or document.metadata.get("id")
+            identity = _identity(document)
             if identity is None or identity not in seen:
                 kept[-1].append(_labelled(document, label))
                 seen.update([identity] if identity is not None else [])
     return [document for answer in _in_turns(kept, k) for document in answer]
+
+
+def _identity(document: Document) -> str | None:
+    """What a document is told apart by; a row number in metadata is no address."""
+    identity = document.id or document.metadata.get("id")
+    return identity if isinstance(identity, str) else None
 
 
 def _in_turns(answers: Sequence[list[Document]], k: int | None) -> Sequence[list[Document]]:

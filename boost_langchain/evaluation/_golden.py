@@ -63,8 +63,8 @@ class Judgment:
         """The judgment in a row of a LangSmith dataset; what is missing is empty."""
         return cls(
             query=inputs.get("query", ""),
-            relevant=tuple(outputs.get("relevant") or ()),
-            exemplars=tuple(outputs.get("exemplars") or ()),
+            relevant=_names(outputs.get("relevant")),
+            exemplars=_names(outputs.get("exemplars")),
             kind=outputs.get("kind"),
         )
 
@@ -224,3 +224,9 @@ def _short(value: object) -> str:
     text = ascii(value)
     limit = 80
     return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """Names in a row that others may have written: one, several, or nothing usable."""
+    found = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
+    return tuple(name for name in found if isinstance(name, str))

@@ -58,9 +58,10 @@ def open_client() -> "Client":
         msg = f"langsmith is older than 0.15: {_INSTALL}"
         raise LangSmithServiceError(msg)
     endpoint = os.environ.get("LANGSMITH_ENDPOINT") or os.environ.get("LANGCHAIN_ENDPOINT") or ""
-    if endpoint.strip() and not (
-        urlsplit(endpoint).scheme in {"http", "https"} and urlsplit(endpoint).hostname
-    ):
+    if any(not character.isprintable() for character in key):
+        msg = "the LangSmith key holds a control character or a line break: copy it anew"
+        raise LangSmithServiceError(msg)
+    if endpoint.strip() and not _is_address(endpoint):
         msg = f"LANGSMITH_ENDPOINT={endpoint!r} is no address: set it to {_API}"
         raise LangSmithServiceError(msg)
     with langsmith_errors(endpoint):
@@ -112,7 +113,18 @@ def status_of(error: BaseException | None) -> int | None:
     return None
 
 
+def _is_address(endpoint: str) -> bool:
+    try:
+        parts = urlsplit(endpoint)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
 def _shown(endpoint: str) -> str:
     """The endpoint without a password that its address may hold."""
-    parts = urlsplit(endpoint)
+    try:
+        parts = urlsplit(endpoint)
+    except ValueError:
+        return endpoint
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -58,7 +58,9 @@ def difference(judgments: Sequence[Judgment], rows: Sequence[Row]) -> Difference
         rows: All rows of the dataset.
     """
     by_id: dict[str, Row] = {}
-    surplus = [row for row in rows if by_id.setdefault(_golden_id(row), row) is not row]
+    # Those that were mirrored before come first: experiments hang on their ids.
+    known_first = sorted(rows, key=lambda row: not _written_id(row))
+    surplus = [row for row in known_first if by_id.setdefault(_golden_id(row), row) is not row]
     create: list[Judgment] = []
     update: list[tuple[Row, Judgment]] = []
     for judgment in judgments:
@@ -246,8 +248,11 @@ def _holds(row: Row, judgment: Judgment) -> bool:
     )
 
 
+def _written_id(row: Row) -> str:
+    return str((row.get("metadata") or {}).get("golden_id") or "")
+
+
 def _golden_id(row: Row) -> str:
-    written = (row.get("metadata") or {}).get("golden_id")
-    if written:
-        return str(written)
+    if written := _written_id(row):
+        return written
     return Judgment.from_row(row.get("inputs") or {}, row.get("outputs") or {}).golden_id

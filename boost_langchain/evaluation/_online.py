@@ -22,7 +22,7 @@ def retrieval_target(retriever: BaseRetriever) -> Callable[[dict[str, Any]], dic
 
     def boost(inputs: dict[str, Any]) -> dict[str, Any]:
         found = retriever.invoke(inputs["query"])
-        return {"documents": [{"id": each.id, **each.metadata} for each in found]}
+        return {"documents": [{**each.metadata, "id": each.id} for each in found]}
 
     return boost
 

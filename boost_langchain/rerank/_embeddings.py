@@ -17,8 +17,6 @@ from boost_langchain.rerank._order import description, reordered, untouched
 _RRF_K = 60
 """The constant of reciprocal rank fusion, as in the engine (`rag.RRF_K`)."""
 
-_NOT_FINITE = "the embedder gave a vector that is not finite"
-
 
 class EmbeddingsReranker(BaseDocumentCompressor):
     """Order documents by the cosine of the query with their name and description.
@@ -27,8 +25,8 @@ class EmbeddingsReranker(BaseDocumentCompressor):
     and its vector is kept in `store` under a digest of its text. A warm query embeds one text.
     An item that was edited has another digest and is embedded anew.
 
-    An embedder that fails, or gives vectors of another size, leaves the order as it was, with
-    one warning; `metadata["reranker"]` is then "".
+    A kept vector of another size counts as none. An embedder that fails, or gives vectors of
+    several sizes, leaves the order as it was, with one warning; `metadata["reranker"]` is then "".
 
     Example:
         ```python
@@ -70,16 +68,17 @@ class EmbeddingsReranker(BaseDocumentCompressor):
             return []
         texts = [_text(document) for document in documents]
         try:
-            known = self._known(texts)
+            vector = _checked(self.embeddings.embed_query(query))
+            keys = list(map(self._key, texts))
+            known = _decoded(texts, self.store.mget(keys), len(vector))
             missing = [text for text in dict.fromkeys(texts) if text not in known]
             fresh = self.embeddings.embed_documents(missing) if missing else []
-            vector = self.embeddings.embed_query(query)
-            self._keep(missing, fresh, len(vector))
+            if rows := self._rows(missing, fresh, len(vector)):
+                self.store.mset(rows)
         except Exception as e:  # noqa: BLE001 - whatever an embedder raises, the order is still there
             return untouched(documents, self._name, repr(e))[: self.top_n]
-        return self._ordered(
-            documents, texts, known | dict(zip(missing, fresh, strict=True)), vector
-        )
+        known |= _decoded(missing, [data for _, data in rows], len(vector))
+        return self._ordered(documents, [_cosine(vector, known[text]) for text in texts])
 
     @override
     async def acompress_documents(
@@ -89,17 +88,17 @@ class EmbeddingsReranker(BaseDocumentCompressor):
             return []
         texts = [_text(document) for document in documents]
         try:
-            known = self._decoded(texts, await self.store.amget(list(map(self._key, texts))))
+            vector = _checked(await self.embeddings.aembed_query(query))
+            keys = list(map(self._key, texts))
+            known = _decoded(texts, await self.store.amget(keys), len(vector))
             missing = [text for text in dict.fromkeys(texts) if text not in known]
             fresh = await self.embeddings.aembed_documents(missing) if missing else []
-            vector = await self.embeddings.aembed_query(query)
             if rows := self._rows(missing, fresh, len(vector)):
                 await self.store.amset(rows)
         except Exception as e:  # noqa: BLE001 - whatever an embedder raises, the order is still there
             return untouched(documents, self._name, repr(e))[: self.top_n]
-        return self._ordered(
-            documents, texts, known | dict(zip(missing, fresh, strict=True)), vector
-        )
+        known |= _decoded(missing, [data for _, data in rows], len(vector))
+        return self._ordered(documents, [_cosine(vector, known[text]) for text in texts])
 
     @property
     def _name(self) -> str:
@@ -115,42 +114,15 @@ class EmbeddingsReranker(BaseDocumentCompressor):
             space = f"{type(self.embeddings).__name__}:{model}"
         return hashlib.sha256(f"{space}\0{text}".encode("utf-8", "replace")).hexdigest()
 
-    def _known(self, texts: Sequence[str]) -> dict[str, list[float]]:
-        return self._decoded(texts, self.store.mget(list(map(self._key, texts))))
-
-    @staticmethod
-    def _decoded(texts: Sequence[str], found: Sequence[bytes | None]) -> dict[str, list[float]]:
-        return {
-            text: list(struct.unpack(f"<{len(data) // 4}f", data))
-            for text, data in zip(texts, found, strict=True)
-            if data
-        }
-
     def _rows(
         self, texts: Sequence[str], vectors: Sequence[Sequence[float]], size: int
     ) -> list[tuple[str, bytes]]:
-        if not all(math.isfinite(number) for vector in vectors for number in vector):
-            raise ValueError(_NOT_FINITE)
         return [
-            (self._key(text), struct.pack(f"<{size}f", *vector))
+            (self._key(text), struct.pack(f"<{size}f", *_checked(vector, size)))
             for text, vector in zip(texts, vectors, strict=True)
         ]
 
-    def _keep(self, texts: Sequence[str], vectors: Sequence[Sequence[float]], size: int) -> None:
-        if rows := self._rows(texts, vectors, size):
-            self.store.mset(rows)
-
-    def _ordered(
-        self,
-        documents: Sequence[Document],
-        texts: Sequence[str],
-        vectors: dict[str, list[float]],
-        query: Sequence[float],
-    ) -> list[Document]:
-        try:
-            cosines = [_cosine(query, vectors[text]) for text in texts]
-        except ValueError as e:
-            return untouched(documents, self._name, e)[: self.top_n]
+    def _ordered(self, documents: Sequence[Document], cosines: Sequence[float]) -> list[Document]:
         places = range(len(documents))
         order = sorted(places, key=lambda index: -cosines[index])
         if self.fuse == "engine":
@@ -165,11 +137,38 @@ def _text(document: Document) -> str:
     return f"{document.metadata.get('name', '')}: {description(document)}"
 
 
-def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
-    if len(left) != len(right):
-        msg = f"the query's vector has {len(left)} numbers and an item's {len(right)}"
+def _decoded(
+    texts: Sequence[str], found: Sequence[bytes | None], size: int
+) -> dict[str, list[float]]:
+    """The vectors in a store that can be used: one of another size, or broken, is none."""
+    vectors: dict[str, list[float]] = {}
+    for text, data in zip(texts, found, strict=True):
+        if data is not None and len(data) == 4 * size:
+            numbers = list(struct.unpack(f"<{size}f", data))
+            if all(map(math.isfinite, numbers)):
+                vectors[text] = numbers
+    return vectors
+
+
+def _checked(vector: Sequence[float], size: int | None = None) -> Sequence[float]:
+    """`vector`, if it is one that a cosine can be taken of.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if size is not None and len(vector) != size:
+        msg = f"the query's vector has {size} numbers and an item's {len(vector)}"
         raise ValueError(msg)
+    length = math.hypot(*vector)
+    if not math.isfinite(length):
+        msg = "the embedder gave a vector that is not finite"
+        raise ValueError(msg)
+    if size is None and not length:
+        msg = "the embedder gave the query an empty vector"
+        raise ValueError(msg)
+    return vector
+
+
+def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
     norm = math.hypot(*left) * math.hypot(*right)
-    if not math.isfinite(norm):
-        raise ValueError(_NOT_FINITE)
     return math.sumprod(left, right) / norm if norm else 0.0

@@ -83,7 +83,7 @@ class RerankedRetriever(BaseRetriever):
         return k, others
 
     def _rerank(self, candidates: Candidates, config: RunnableConfig) -> list[Document]:
-        documents = candidates["documents"]
+        documents = _unmarked(candidates["documents"])
         compress = partial(self.compressor.compress_documents, documents, candidates["query"])
         try:
             return self._named(compress(callbacks=config.get("callbacks")))
@@ -91,7 +91,7 @@ class RerankedRetriever(BaseRetriever):
             return untouched(documents, type(self.compressor).__name__, repr(e))
 
     async def _arerank(self, candidates: Candidates, config: RunnableConfig) -> list[Document]:
-        documents = candidates["documents"]
+        documents = _unmarked(candidates["documents"])
         compress = partial(self.compressor.acompress_documents, documents, candidates["query"])
         try:
             return self._named(await compress(callbacks=config.get("callbacks")))
@@ -103,6 +103,16 @@ class RerankedRetriever(BaseRetriever):
         if all("reranker" in document.metadata for document in documents):
             return list(documents)
         return reordered(documents, range(len(documents)), reranker=type(self.compressor).__name__)
+
+
+def _unmarked(documents: Sequence[Document]) -> list[Document]:
+    """Copies without the mark of an earlier second stage, which would pass for this one's."""
+    return [
+        document.model_copy(
+            update={"metadata": {k: v for k, v in document.metadata.items() if k != "reranker"}}
+        )
+        for document in documents
+    ]
 
 
 @validate_call

@@ -4,6 +4,7 @@ Names, order, descriptions and schemas are the registry's; calls go through it. 
 registered tomorrow appears here without an edit.
 """
 
+import reprlib
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol, override
 
@@ -98,28 +99,45 @@ class RegistryTool(BaseTool):
         schema = _schema(self)
         required = schema.get("required", [])
         fields: dict[str, Any] = {
-            name: (Any, ... if name in required else None) for name in schema["properties"]
+            name: (Any, ... if name in required else None)
+            for name in schema["properties"]
+            # What is no field name for pydantic is taken as an extra.
+            if name.isidentifier() and not name.startswith("_") and not hasattr(BaseModel, name)
         }
         return create_model(self.name, __config__=ConfigDict(extra="allow"), **fields)
 
     @override
-    def _run(self, *args: Any, **kwargs: Any) -> str:
+    def _run(self, /, *args: Any, **kwargs: Any) -> str:
         if problem := wrong_argument(_schema(self), kwargs):
             msg = f"{self.name}: {problem}"
             raise ToolException(msg)
         try:
             text, is_error = self.registry.call(self.name, kwargs)
         except BoostError as e:
-            raise ToolException(f"{e} ({e.hint})" if e.hint else str(e)) from e
-        except Exception as e:
-            msg = f"{self.name} failed: {type(e).__name__}: {e}"
-            raise ToolException(msg) from e
+            raise ToolException(visible(f"{e} ({e.hint})" if e.hint else str(e))) from e
+        except (Exception, SystemExit) as e:
+            if _is_control_flow(e):
+                raise
+            raise ToolException(visible(_failure(self.name, e))) from e
         if text is None:
             msg = f"{self.name} is unknown to its registry"
             raise ToolException(msg)
+        shown = visible(text if isinstance(text, str) else str(text))
         if is_error:
-            raise ToolException(visible(text))
-        return visible(text)
+            raise ToolException(shown.strip() or f"{self.name} failed and said nothing")
+        return shown
+
+
+def _is_control_flow(error: BaseException) -> bool:
+    """Whether LangGraph raised it to steer the graph (an interrupt), not to report a failure."""
+    return any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__)
+
+
+def _failure(name: str, error: BaseException) -> str:
+    try:
+        return f"{name} failed: {type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - an exception that cannot even be printed
+        return f"{name} failed: {type(error).__name__}"
 
 
 def wrong_argument(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
@@ -135,31 +153,44 @@ def wrong_argument(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> s
     for name, value in arguments.items():
         if name not in properties and schema.get("additionalProperties") is False:
             return f"there is no argument {name}; it takes {takes}"
-        expected = properties.get(name, {}).get("type")
+        about = properties.get(name)
+        expected = about.get("type") if isinstance(about, dict) else None
         kinds = [expected] if isinstance(expected, str) else expected or []
         if kinds and not any(_is(value, kind) for kind in kinds):
-            return f"{name} must be of type {' or '.join(kinds)}, not {value!r}"
+            return f"{name} must be of type {' or '.join(kinds)}, not {reprlib.repr(value)}"
     return None
 
 
 def _is(value: object, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
+    if kind == "integer" and isinstance(value, float):
+        return value.is_integer()  # as JSON Schema has it
     return isinstance(value, _TYPES.get(kind, (object,)))
 
 
 def _schema(tool: BaseTool) -> dict[str, Any]:
-    return tool.args_schema if isinstance(tool.args_schema, dict) else {"properties": {}}
+    schema = tool.args_schema if isinstance(tool.args_schema, dict) else {}
+    return {
+        **schema,
+        "properties": schema.get("properties") or {},
+        "required": schema.get("required") or [],
+    }
 
 
 def _tool(registry: Registry, spec: Mapping[str, Any]) -> BaseTool:
     return RegistryTool(
         name=spec["name"],
         description=spec["description"],
-        args_schema={"type": "object", "properties": {}} | (spec.get("inputSchema") or {}),
+        args_schema=_object_schema(spec.get("inputSchema")),
         registry=registry,
         handle_tool_error=True,
     )
+
+
+def _object_schema(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    given = dict(schema or {})
+    return {"type": "object", **given, "properties": given.get("properties") or {}}
 
 
 def _engines_registry() -> Registry:

@@ -90,6 +90,7 @@ class _Shelf:
     def search(self, query: str) -> Found:
         documents = self._search.invoke(query)
         if not documents:
+            _readable_catalog()
             return "Nothing matches. Try other words, or go on without a procedure.", []
         return "\n\n".join(map(_listing, documents)), documents
 
@@ -102,10 +103,13 @@ class _Shelf:
         catalog, entry = self._entry(id)
         try:
             if not path:
-                return "\n".join(visible(name) for name in list_files(catalog, entry))
-            text = visible(read_file(catalog, entry, path))
+                names = list_files(catalog, entry)
+                text = "\n".join(one_line(visible(name)) for name in names)
+            else:
+                text = visible(read_file(catalog, entry, path))
         except RefusedFileError as e:
-            msg = f"{one_line(path)!r} of {one_line(id)} {e}." if path else f"{one_line(id)} {e}."
+            shown = f"{one_line(path)[:200]!r} of {one_line(id)}" if path else one_line(id)
+            msg = f"{shown} {e}."
             raise ToolException(msg) from e
         if self._budget is None or len(text) <= self._budget:
             return text
@@ -115,8 +119,8 @@ class _Shelf:
 
     def _entry(self, identity: str) -> tuple[Catalog, Entry]:
         tap, _, path = identity.strip().partition("::")
+        catalog = _readable_catalog()
         try:
-            catalog = open_catalog()
             entries = catalog.entries(tap) if tap in catalog.taps else []
         except BoostRetrievalError as e:
             msg = f"The catalog cannot be read: {e}."
@@ -125,7 +129,7 @@ class _Shelf:
             if entry["skill_md"] == path and self._may_read(entry):
                 return catalog, entry
         msg = (
-            f"There is no procedure with the id {one_line(identity)!r}. "
+            f"There is no procedure with the id {one_line(identity)[:200]!r}. "
             "Pass an id exactly as search_skills returned it (registry::path)."
         )
         raise ToolException(msg)
@@ -133,6 +137,14 @@ class _Shelf:
     def _may_read(self, entry: Entry) -> bool:
         kind, tap = self._retriever.kind, self._retriever.tap
         return kind in {None, entry.get("kind") or "skill"} and tap in {None, entry["tap"]}
+
+
+def _readable_catalog() -> Catalog:
+    try:
+        return open_catalog()
+    except BoostRetrievalError as e:
+        msg = f"The catalog cannot be read: {e}."
+        raise ToolException(msg) from e
 
 
 def _listing(document: Document) -> str:
