@@ -100,7 +100,7 @@ def examine() -> Report:
         answers = rag.HEURISTIC_ENGINE if catalog.taps else "nothing"
     return Report(
         catalog.home,
-        problem=catalog.diagnosis() or fault,
+        problem=catalog.diagnosis() or fault or _lost_clones(catalog),
         taps=len(catalog.taps),
         items=_kinds(catalog),
         index=index,
@@ -168,6 +168,13 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found | {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
+
+
+def _lost_clones(catalog: Catalog) -> str:
+    lost = [name for name, tap in catalog.taps.items() if not tap.is_cloned]
+    if not lost:
+        return ""
+    return f"no clone of {', '.join(lost)}, so their items have no body; run `boost update`"
 
 
 def _kinds(catalog: Catalog) -> dict[str, int]:

@@ -161,7 +161,7 @@ class Catalog:
             if not os.path.isfile(path):  # the engine would wait for a FIFO
                 raise _damaged(tap)
         elif not record.is_cloned:
-            msg = f"{tap} has neither a clone nor a catalog cache; run `boost heal`"
+            msg = f"{tap} has neither a clone nor a catalog cache; run `boost update {tap}`"
             raise BoostRetrievalError(msg)
         own = record.owns_cache_file
         if own and (cache := _sound_cache(path, tap)):

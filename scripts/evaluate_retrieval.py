@@ -47,7 +47,10 @@ GOLDEN = ROOT / "tests" / "eval" / "golden.jsonl"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Evaluate, or compare two evaluations; return the exit code."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.compare and (options.floor or options.floors or options.json):
+        parser.error("--compare reads two saved evaluations; floors and --json go with a run")
     try:
         if options.plot:
             require_drawable(options.plot)

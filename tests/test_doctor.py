@@ -126,6 +126,14 @@ def test_broken_homes(home, name, text, problem):
     assert snapshot(home.home) == before
 
 
+def test_lost_clone(home):
+    """A registry without its clone answers with descriptions: that is a problem."""
+    home.clone("mine").rename(home.home / "gone")
+    code, out = doctor()
+    assert code == 1
+    assert "problem         no clone of mine" in out
+
+
 def test_bad_boost_home():
     """A BOOST_HOME that the engine refuses."""
     code, out = doctor(BOOST_HOME="relative/path")
