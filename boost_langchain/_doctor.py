@@ -13,7 +13,14 @@ from typing import Any
 from boost_cli.core import dense, rag
 
 import boost_langchain.retriever
-from boost_langchain._engine import Catalog, home_in_force, index_is_blocked, open_catalog
+from boost_langchain._engine import (
+    Catalog,
+    damaged_index,
+    home_in_force,
+    index_is_blocked,
+    kind_of,
+    open_catalog,
+)
 from boost_langchain._freshness import changed_taps
 from boost_langchain.errors import BoostRetrievalError
 
@@ -180,7 +187,7 @@ def _lost_clones(catalog: Catalog) -> str:
 def _kinds(catalog: Catalog) -> dict[str, int]:
     counts = {"skill": 0, "rule": 0, "workflow": 0}
     for entry in catalog.all_entries(write=False):
-        kind = entry.get("kind") or "skill"
+        kind = kind_of(entry)
         counts[kind] = counts.get(kind, 0) + 1
     return counts
 
@@ -203,8 +210,7 @@ def _index(catalog: Catalog) -> tuple[dict[str, Any], str]:
         }
         rag.retrieve("index", k=1)
     except Exception as e:  # noqa: BLE001 - a broken index is what a doctor looks for
-        remedy = "delete cache/rag_index.json and run `boost reindex --force`"
-        return {}, f"the search index is damaged ({type(e).__name__}); {remedy}"
+        return {}, damaged_index(e)
     return facts, ""
 
 

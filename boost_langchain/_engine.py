@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard, get_args
 
 from boost_cli.core import catalog as boost_catalog
 from boost_cli.core import config, frontmatter, paths, rag, registry
@@ -22,6 +22,10 @@ from boost_langchain._cache_file import CacheFile, UnusableCacheError, open_cach
 from boost_langchain._files import RefusedFileError, contained_path, read_contained
 from boost_langchain._notices import say_once
 from boost_langchain.errors import BoostRetrievalError
+
+type Kind = Literal["skill", "rule", "workflow"]
+
+KINDS: tuple[str, ...] = get_args(Kind.__value__)
 
 type Entry = dict[str, Any]
 """A catalog entry of the engine: name, tap, kind, description, skill_md, meta, ..."""
@@ -342,6 +346,19 @@ def home_in_force() -> str:
         return str(paths.boost_home())
     except BoostError:  # open_catalog reports it
         return ""
+
+
+def kind_of(entry: Entry) -> str:
+    """The kind of an item; one that names none is a skill, as everywhere in the engine."""
+    return str(entry.get("kind") or "skill")
+
+
+def damaged_index(cause: Exception) -> str:
+    """What to say of an index that made the engine fail, with its remedy."""
+    return (
+        f"the search index is damaged ({type(cause).__name__}); delete cache/rag_index.json and "
+        "run `boost reindex --force`"
+    )
 
 
 def declared_version(entry: Entry) -> str:

@@ -10,12 +10,19 @@ from typing import Literal
 from boost_cli.core import catalog as boost_catalog
 from boost_cli.core import rag
 
-from boost_langchain._engine import Catalog, Entry, home_in_force, index_is_blocked, open_catalog
+from boost_langchain._engine import (
+    Catalog,
+    Entry,
+    Kind,
+    damaged_index,
+    home_in_force,
+    index_is_blocked,
+    kind_of,
+    open_catalog,
+)
 from boost_langchain._freshness import bring_up_to_date, build_once, say_what_never_leaves
 from boost_langchain._notices import forget, say_nothing_tapped, say_once
 from boost_langchain.errors import BoostRetrievalError
-
-type Kind = Literal["skill", "rule", "workflow"]
 
 _SHOWN_TAPS = 20
 
@@ -129,7 +136,7 @@ def _ask_heuristic(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
     pool = [
         entry
         for entry in catalog.all_entries(write=write)
-        if query.tap in (None, entry["tap"]) and query.kind in (None, entry.get("kind") or "skill")
+        if query.tap in (None, entry["tap"]) and query.kind in (None, kind_of(entry))
     ]
     try:
         scored = boost_catalog.search(query.text, pool)
@@ -143,11 +150,7 @@ def _ask_heuristic(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
 def _fault(catalog: Catalog, cause: Exception) -> BoostRetrievalError:
     if isinstance(cause, BoostRetrievalError):
         return cause
-    fault = BoostRetrievalError(
-        catalog.diagnosis()
-        or f"the search index is damaged ({type(cause).__name__}); delete cache/rag_index.json "
-        "and run `boost reindex --force`"
-    )
+    fault = BoostRetrievalError(catalog.diagnosis() or damaged_index(cause))
     fault.__cause__ = cause
     return fault
 

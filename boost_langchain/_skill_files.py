@@ -11,7 +11,7 @@ from pathlib import Path
 from boost_cli.core import gitutil
 from boost_cli.errors import BoostError
 
-from boost_langchain._engine import Catalog, Entry
+from boost_langchain._engine import Catalog, Entry, kind_of
 from boost_langchain._files import MAX_BYTES, RefusedFileError, read_contained
 
 
@@ -70,7 +70,7 @@ def read_file(catalog: Catalog, entry: Entry, name: str) -> str:
 
 def _folder(catalog: Catalog, entry: Entry) -> tuple[str, str]:
     """A skill's folder below its clone, and its resolved path."""
-    if (entry.get("kind") or "skill") != "skill":
+    if kind_of(entry) != "skill":
         msg = f"is a {entry['kind']}, which is one file; only a skill has files of its own"
         raise RefusedFileError(msg)
     root = catalog.root(entry["tap"])

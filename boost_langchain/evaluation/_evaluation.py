@@ -8,8 +8,9 @@ from typing import Any
 
 from langchain_core.retrievers import BaseRetriever
 
+from boost_langchain._engine import KINDS
 from boost_langchain.errors import EvaluationFileError
-from boost_langchain.evaluation._golden import KINDS, Judgment
+from boost_langchain.evaluation._golden import Judgment
 from boost_langchain.evaluation._grading import GradedBy, Grader
 from boost_langchain.evaluation._metrics import METRICS, Scores, label, mean, score
 

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from boost_langchain._ladder import Kind
+from boost_langchain._engine import KINDS
 from boost_langchain.errors import EvaluationFileError
 
-KINDS: tuple[str, ...] = get_args(Kind.__value__)
 _KEYS = ("query", "relevant", "exemplar", "kind", "note")
 _BOM = b"\xef\xbb\xbf"
 

@@ -4,19 +4,16 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterator
-from typing import Literal, get_args, override
+from typing import override
 
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
 from boost_langchain._documents import item_document
-from boost_langchain._engine import open_whole_catalog
+from boost_langchain._engine import KINDS, Kind, kind_of, open_whole_catalog
 from boost_langchain._notices import forget, say_nothing_tapped
 from boost_langchain.errors import BoostRetrievalError
 
-type Kind = Literal["skill", "rule", "workflow"]
-
-_KINDS = get_args(Kind.__value__)
 _KEYS = uuid.uuid5(uuid.NAMESPACE_URL, "urn:boost-langchain:document")
 _KEYED = ("name", "kind", "version")
 
@@ -60,8 +57,8 @@ class CatalogLoader(BaseLoader):
     """
 
     def __init__(self, kind: Kind | None = None, tap: str | None = None) -> None:
-        if kind is not None and kind not in _KINDS:
-            msg = f"CatalogLoader has no kind {kind!r}; give one of {', '.join(_KINDS)}, or None"
+        if kind is not None and kind not in KINDS:
+            msg = f"CatalogLoader has no kind {kind!r}; give one of {', '.join(KINDS)}, or None"
             raise ValueError(msg)
         if tap is not None and not isinstance(tap, str):
             msg = f"CatalogLoader needs the name of a registry as tap, not {tap!r}"
@@ -83,7 +80,7 @@ class CatalogLoader(BaseLoader):
         scans = [catalog.scan(tap) for tap in catalog.taps if self.tap in {None, tap}]
         for scan in scans:
             for entry in scan.entries:
-                if self.kind in {None, entry.get("kind") or "skill"}:
+                if self.kind in {None, kind_of(entry)}:
                     item = catalog.item(entry)
                     yield item_document(entry, item, catalog, commit=scan.commit)
 

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from boost_langchain._documents import item_document, one_line
-from boost_langchain._engine import Catalog, Entry, open_catalog
+from boost_langchain._engine import Catalog, Entry, kind_of, open_catalog
 from boost_langchain._files import RefusedFileError
 from boost_langchain._invisible import visible
 from boost_langchain._procedures import BUDGET
@@ -136,7 +136,7 @@ class _Shelf:
 
     def _may_read(self, entry: Entry) -> bool:
         kind, tap = self._retriever.kind, self._retriever.tap
-        return kind in {None, entry.get("kind") or "skill"} and tap in {None, entry["tap"]}
+        return kind in {None, kind_of(entry)} and tap in {None, entry["tap"]}
 
 
 def _readable_catalog() -> Catalog:
