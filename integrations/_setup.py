@@ -8,7 +8,7 @@ from typing import Any, override
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
 from boost_langchain.testing import TappedCatalog, tapped_catalog
@@ -52,6 +52,14 @@ class ScriptedChatModel(GenericFakeChatModel):
     @override
     def bind_tools(self, tools: Any, **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
         return self  # its calls are in the script
+
+
+def print_conversation(messages: Sequence[BaseMessage]) -> None:
+    """Print the messages of an agent's state, with the tool calls that they ask for."""
+    for message in messages:
+        calls = getattr(message, "tool_calls", [])
+        asked = "".join(f" {call['name']}({call['args']})" for call in calls)
+        print(f"{message.type}:{asked} {message.text[:600]}\n")
 
 
 def chat_model(options: argparse.Namespace, script: Sequence[AIMessage]) -> BaseChatModel:

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, ToolCall
 
 from boost_langchain.tools import skill_tools
 
-from _setup import arguments, catalog, chat_model
+from _setup import arguments, catalog, chat_model, print_conversation
 
 SKILL = "langchain-procedures::skills/evaluate-retrieval/SKILL.md"
 QUERY = {"query": "evaluate retrieval quality"}
@@ -34,10 +34,7 @@ def main() -> None:
             system_prompt="Look for a procedure before you answer, and name the one you used.",
         )
         state = agent.invoke({"messages": [{"role": "user", "content": options.question}]})
-        for message in state["messages"]:
-            calls = getattr(message, "tool_calls", [])
-            asked = "".join(f" {call['name']}({call['args']})" for call in calls)
-            print(f"{message.type}:{asked} {message.text[:600]}\n")
+        print_conversation(state["messages"])
 
 
 if __name__ == "__main__":

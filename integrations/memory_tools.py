@@ -26,7 +26,7 @@ from boost_langchain.tools import boost_tools
 
 from _codebase import CodeBase, context_builder, opened, shelves, with_code_base
 from _local_model import local_model
-from _setup import catalog, chat_model, parser
+from _setup import catalog, chat_model, parser, print_conversation
 
 QUESTION = "How does the node keep its message from piling up?"
 NODE = "boost_langchain/graph/_node.py"
@@ -145,10 +145,7 @@ def main() -> None:
             system_prompt="Look into the memory before you answer; cite path:line.",
         )
         state = agent.invoke({"messages": [{"role": "user", "content": options.question}]})
-        for message in state["messages"]:
-            calls = getattr(message, "tool_calls", [])
-            asked = "".join(f" {call['name']}({call['args']})" for call in calls)
-            print(f"{message.type}:{asked} {message.text[:600]}\n")
+        print_conversation(state["messages"])
 
 
 if __name__ == "__main__":

@@ -9,13 +9,11 @@ engine's retrieval functions. Reads no clock to decide anything: a measurement, 
 
 import argparse
 import importlib.util
-import json
-import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import wraps
 from importlib.metadata import distribution
 from pathlib import Path
@@ -25,9 +23,9 @@ from boost_cli.core import rag
 from langchain_core.retrievers import BaseRetriever
 
 from boost_langchain import BoostRetriever
-from boost_langchain.testing import tapped_catalog
 
-ROOT = Path(__file__).resolve().parent.parent
+from _catalog import GOLDEN, queries_of, searched_catalog
+
 RETRIEVAL = ("ensure", "retrieve", "retrieve_any", "retrieve_or_fallback")
 
 
@@ -97,14 +95,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--queries", type=Path, default=ROOT / "tests" / "eval" / "golden.jsonl")
+    parser.add_argument("--queries", type=Path, default=GOLDEN)
     parser.add_argument("--number", type=int, default=40, help="how many queries (default: 40)")
     options = parser.parse_args()
-    lines = options.queries.read_text(encoding="utf-8").splitlines()
-    queries = [json.loads(line)["query"] for line in lines if line and not line.startswith("#")]
-    queries = queries[: options.number]
-    own = tapped_catalog(ROOT / "tests" / "catalog", name="langchain-procedures")
-    with nullcontext() if "BOOST_HOME" in os.environ else own, watched() as stopwatch:
+    queries = queries_of(options.queries)[: options.number]
+    with searched_catalog(), watched() as stopwatch:
         retrievers = {"boost-langchain": BoostRetriever(k=8), "bundled": bundled_retriever(8)}
         for retriever in retrievers.values():
             retriever.invoke("build the index and warm the caches")

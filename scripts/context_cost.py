@@ -8,9 +8,7 @@ queries of a golden file. The middleware's figure is read off real model calls o
 
 import argparse
 import json
-import os
 import statistics
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, override
 
@@ -22,10 +20,9 @@ from langchain_core.outputs import ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from boost_langchain.middleware import SkillContextMiddleware
-from boost_langchain.testing import tapped_catalog
 from boost_langchain.tools import skill_tools
 
-ROOT = Path(__file__).resolve().parent.parent
+from _catalog import GOLDEN, queries_of, searched_catalog
 
 
 class Measuring(GenericFakeChatModel):
@@ -59,12 +56,10 @@ def handed_over(queries: list[str]) -> list[int]:
 def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=Path, default=ROOT / "tests" / "eval" / "golden.jsonl")
+    parser.add_argument("--queries", type=Path, default=GOLDEN)
     options = parser.parse_args()
-    lines = options.queries.read_text(encoding="utf-8").splitlines()
-    queries = [json.loads(line)["query"] for line in lines if line.startswith("{")]
-    own = tapped_catalog(ROOT / "tests" / "catalog", name="langchain-procedures")
-    with nullcontext() if "BOOST_HOME" in os.environ else own:
+    queries = queries_of(options.queries)
+    with searched_catalog():
         tools = skill_tools()
         definitions = sum(len(json.dumps(convert_to_openai_tool(tool))) for tool in tools)
         lists = [len(tools[0].invoke({"query": query})) for query in queries]

@@ -17,7 +17,6 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from langchain_core.retrievers import BaseRetriever
@@ -37,12 +36,9 @@ from boost_langchain.evaluation import (
     read_golden,
 )
 from boost_langchain.rerank import EmbeddingsReranker, RerankedRetriever
-from boost_langchain.testing import tapped_catalog
 
+from _catalog import GOLDEN, searched_catalog
 from _plot import draw, require_drawable
-
-ROOT = Path(__file__).resolve().parent.parent
-GOLDEN = ROOT / "tests" / "eval" / "golden.jsonl"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     """Evaluate, print the table, write what is asked for, and hold it to the floors."""
     judgments = read_golden(options.golden)
     floors = [read_floors(options.floors)] if options.floors else []
-    with _catalog(options.home):
+    with searched_catalog(options.home):
         home = os.environ["BOOST_HOME"]
         retriever = _retriever(options)
         try:
@@ -176,15 +172,6 @@ def _retriever(options: argparse.Namespace) -> BaseRetriever:
         compressor=EmbeddingsReranker(embeddings=MiniLM(), fuse=fuse),
         k=options.k,
     )
-
-
-def _catalog(home: Path | None) -> AbstractContextManager[object]:
-    """The home to search: named here, named by the environment, or our own and throwaway."""
-    if home is not None:
-        os.environ["BOOST_HOME"] = str(home.expanduser().resolve())
-    if os.environ.get("BOOST_HOME"):
-        return nullcontext()
-    return tapped_catalog(ROOT / "tests" / "catalog", name="langchain-procedures")
 
 
 def _floor(text: str) -> Floors:

@@ -9,7 +9,6 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
-from langchain_core.tracers.base import BaseTracer
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
@@ -23,6 +22,8 @@ from boost_langchain.context import (
     explanation_prompt,
     format_context,
 )
+
+from recorder import Recorder
 
 QUESTION = "Which bug did the schema have?"
 
@@ -170,17 +171,6 @@ async def test_no_source_runs_on_after_the_base_has_failed():
     with pytest.raises(ConnectionError):
         await builder.ainvoke(QUESTION)
     assert ended == ["stopped"]
-
-
-class Recorder(BaseTracer):
-    """Keeps the finished root runs."""
-
-    def __init__(self):
-        super().__init__()
-        self.finished = []
-
-    def _persist_run(self, run):
-        self.finished.append(run)
 
 
 def test_runs_are_named_after_the_sources(ask):

@@ -12,13 +12,13 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.stores import BaseStore, InMemoryByteStore
-from langchain_core.tracers.base import BaseTracer
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from boost_langchain import BoostRetriever
 from boost_langchain.rerank import ChatReranker, EmbeddingsReranker, RerankedRetriever
 
+from recorder import Recorder
 from support import skill
 
 QUERY = "retry a flaky model call with backoff"
@@ -395,17 +395,6 @@ class TestStandard(RetrieversIntegrationTests):
     def retriever_query_example(self):
         """A query that finds something."""
         return QUERY
-
-
-class Recorder(BaseTracer):
-    """Keeps the finished root runs."""
-
-    def __init__(self):
-        super().__init__()
-        self.finished = []
-
-    def _persist_run(self, run):
-        self.finished.append(run)
 
 
 async def test_both_stages_are_runs(own_catalog):

@@ -15,13 +15,13 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from langchain_core.runnables import ConfigurableField, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import create_retriever_tool
-from langchain_core.tracers.base import BaseTracer
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from boost_langchain import BoostRetriever
 from boost_langchain.retriever import format_procedures
 
+from recorder import Recorder
 from support import OWN_TAP, skill
 
 QUERY = "retry a flaky model call"
@@ -301,17 +301,6 @@ def test_verbatim_chain_leaks_no_path(own_catalog, own_home):
     assert "retry-with-backoff" in seen[0]
     assert str(own_home.home) not in seen[0]
     assert "/home" not in seen[0]
-
-
-class Recorder(BaseTracer):
-    """Keeps the finished root runs."""
-
-    def __init__(self):
-        super().__init__()
-        self.finished = []
-
-    def _persist_run(self, run):
-        self.finished.append(run)
 
 
 def test_trace_is_named_and_local_free(own_catalog, own_home):
