@@ -17,7 +17,6 @@ from boost_langchain._engine import (
     Catalog,
     damaged_index,
     home_in_force,
-    index_is_blocked,
     kind_of,
     open_catalog,
 )
@@ -194,8 +193,8 @@ def _kinds(catalog: Catalog) -> dict[str, int]:
 
 def _index(catalog: Catalog) -> tuple[dict[str, Any], str]:
     """Facts of the index, and what is wrong with it."""
-    if blocked := index_is_blocked():
-        return {}, blocked
+    if catalog.blocked_index:
+        return {}, catalog.blocked_index
     try:
         if not rag.ready():
             return {}, ""

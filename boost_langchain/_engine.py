@@ -64,7 +64,7 @@ class Catalog:
     @cached_property
     def index_commits(self) -> Mapping[str, str]:
         """Commit per registry that the index on disk was built from."""
-        if index_is_blocked():
+        if self.blocked_index:
             return {}
         try:
             raw = rag._load_raw()  # noqa: SLF001 - the public way reads every cache file
@@ -90,8 +90,21 @@ class Catalog:
         return _blocks(str(record.cache_file)) or _blocks(os.path.join(record.path, ".git", "HEAD"))
 
     @cached_property
-    def _cache_dir(self) -> str:
-        return str(paths.cache_dir())
+    def blocked_index(self) -> str | None:
+        """Which file of the index would never be read to its end, with the remedy."""
+        for path in (rag.index_path(), rag.postings_path()):
+            if _blocks(str(path)):
+                return f"cache/{path.name} is no regular file; delete it"
+        return None
+
+    @cached_property
+    def cache_stats(self) -> Mapping[str, os.stat_result | None]:
+        """What the file system says of each registry's cache; None where there is none."""
+        # Not `Tap.cache_file`, which asks the environment for the home each time.
+        directory = str(paths.cache_dir())
+        return {
+            tap: _stat(os.path.join(directory, f"{_cache_name(tap)}.json")) for tap in self.taps
+        }
 
     def forget_index(self) -> None:
         """The index was built anew: read its commits again."""
@@ -102,18 +115,13 @@ class Catalog:
 
         Looks at the beginning of the file alone: parsing every cache costs more than a query.
         """
-        # Not `Tap.cache_file`, which asks the environment for the home each time.
-        path = os.path.join(self._cache_dir, f"{_cache_name(tap)}.json")
-        try:
-            status = os.stat(path)
-        except OSError:
+        status = self.cache_stats[tap]
+        if status is None or not stat.S_ISREG(status.st_mode):
             return False
-        stamp = (path, status.st_mtime_ns, status.st_size)
+        stamp = (self.home, tap, status.st_mtime_ns, status.st_size)
         if stamp in _settled:
             return True
-        if not stat.S_ISREG(status.st_mode):
-            return False
-        with open(path, "rb") as file:
+        with open(self.taps[tap].cache_file, "rb") as file:
             written = re.search(rb'"format": (\d+)', file.read(2_000))
         if not self.taps[tap].is_cloned or (
             written and int(written[1]) == boost_catalog.CACHE_FORMAT
@@ -308,14 +316,6 @@ def open_catalog() -> Catalog:
     return Catalog(home, {tap.name: tap for tap in taps if isinstance(tap.name, str)})
 
 
-def index_is_blocked() -> str | None:
-    """Which file of the index would never be read to its end, with the remedy."""
-    for path in (rag.index_path(), rag.postings_path()):
-        if _blocks(str(path)):
-            return f"cache/{path.name} is no regular file; delete it"
-    return None
-
-
 def open_whole_catalog() -> Catalog:
     """Open the catalog for a reader to whom an absent registry is a removed one.
 
@@ -408,13 +408,20 @@ def _cache_name(tap: str) -> str:
     return tap.replace("/", "__")
 
 
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):
+        return None
+
+
 def _file_of(entry: Entry) -> str | None:
     relative = entry.get("skill_md")
     return relative if isinstance(relative, str) and relative and "\0" not in relative else None
 
 
-_settled: set[tuple[str, int, int]] = set()
-"""Caches that were seen to be of the engine's format, by path, time and size."""
+_settled: set[tuple[str, str, int, int]] = set()
+"""Caches that were seen to be of the engine's format, by home, registry, time and size."""
 
 _FIELDS = {"name": str, "tap": str, "skill_md": str}
 _OPTIONAL = {"description": str, "kind": str, "search_blob": str}
@@ -430,11 +437,8 @@ def _well_formed(entry: object) -> TypeGuard[Entry]:
 
 def _blocks(path: str) -> bool:
     """Whether reading `path` might never end: a FIFO, a socket or a device."""
-    try:
-        mode = os.stat(path).st_mode
-    except (OSError, ValueError):
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    status = _stat(path)
+    return status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode))
 
 
 def _irregular_file(root: Path) -> str | None:

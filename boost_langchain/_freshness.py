@@ -61,8 +61,8 @@ def say_what_never_leaves(catalog: Catalog) -> None:
             f'there is no search index in {catalog.home} and refresh="never" builds none, so '
             "simpler ranking answers; run `boost reindex`",
         )
-    for name, tap in catalog.taps.items():
-        if not os.path.lexists(tap.cache_file):
+    for name, status in catalog.cache_stats.items():
+        if status is None:
             say_once(
                 "never",
                 catalog.home,
@@ -77,19 +77,14 @@ def changed_taps(catalog: Catalog) -> set[str] | None:
     if not raw or not raw.get("docs"):
         return None
     recorded = set(raw.get("commits") or {})
-    index = str(rag.index_path())
-    built = os.stat(index).st_mtime
+    built = os.stat(rag.index_path()).st_mtime
     if built > time.time() + 1:
         built = 0.0  # the clock was set back since: no stamp can be compared with this one
-    names = {tap.safe_name for tap in catalog.taps.values()}
-    changed = recorded ^ names
-    for name in names:
-        try:
-            # The registries' caches lie beside the index (`registry.Tap.cache_file`).
-            if os.stat(os.path.join(os.path.dirname(index), f"{name}.json")).st_mtime > built:
-                changed.add(name)
-        except OSError:
-            continue
+    names = {name: tap.safe_name for name, tap in catalog.taps.items()}
+    changed = recorded ^ set(names.values())
+    for name, status in catalog.cache_stats.items():
+        if status is not None and status.st_mtime > built:
+            changed.add(names[name])
     return changed
 
 

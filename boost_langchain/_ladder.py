@@ -16,7 +16,6 @@ from boost_langchain._engine import (
     Kind,
     damaged_index,
     home_in_force,
-    index_is_blocked,
     kind_of,
     open_catalog,
 )
@@ -91,8 +90,8 @@ def _can_answer(catalog: Catalog, query: Query) -> bool:
 
 
 def _ask_engine(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
-    if blocked := index_is_blocked():
-        raise BoostRetrievalError(blocked)
+    if catalog.blocked_index:
+        raise BoostRetrievalError(catalog.blocked_index)
     if query.refresh == "auto":
         bring_up_to_date(catalog)
     else:
