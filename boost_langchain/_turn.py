@@ -104,6 +104,12 @@ def message_text(message: BaseMessage) -> str:
     return "\n".join(part for part in parts if isinstance(part, str)).strip()
 
 
+def content_blocks(message: BaseMessage) -> list[dict[str, Any]]:
+    """The content of a message as blocks, strings as text blocks, empty strings left out."""
+    parts = [message.content] if isinstance(message.content, str) else message.content
+    return [{"type": "text", "text": p} if isinstance(p, str) else p for p in parts if p]
+
+
 def _is_human(message: BaseMessage) -> bool:
     if message.additional_kwargs.get("lc_source") == "summarization":
         return False  # langchain's summary of earlier turns poses as a human message

@@ -29,7 +29,7 @@ from boost_langchain._procedures import (
     merged_records,
     procedure_text,
 )
-from boost_langchain._turn import Turn, last_human
+from boost_langchain._turn import Turn, content_blocks, last_human
 from boost_langchain.retriever import chosen_retriever, narrowing_of
 
 __all__ = ["SkillContextMiddleware"]
@@ -178,11 +178,9 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
         base = request.system_message
         if base is None:
             return request.override(system_message=ours)
-        content = base.content if isinstance(base.content, list) else [base.content]
-        blocks = [{"type": "text", "text": b} if isinstance(b, str) else b for b in content if b]
         message = base.model_copy(
             update={
-                "content": [*blocks, *ours.content],
+                "content": [*content_blocks(base), *ours.content],
                 "response_metadata": base.response_metadata | merged_records([base, ours]),
             }
         )

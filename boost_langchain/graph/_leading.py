@@ -13,6 +13,7 @@ from langchain_core.messages.utils import convert_to_messages
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from boost_langchain._procedures import merged_records
+from boost_langchain._turn import content_blocks
 
 
 class LeadingSystem(Runnable[LanguageModelInput, list[BaseMessage]]):
@@ -100,7 +101,5 @@ def _joined(systems: Sequence[BaseMessage]) -> SystemMessage:
 
 
 def _blocks(message: BaseMessage) -> list[dict[str, Any]]:
-    parts = [message.content] if isinstance(message.content, str) else message.content
-    blocks = [{"type": "text", "text": p} if isinstance(p, str) else p for p in parts]
     # An empty text block is an error for some providers.
-    return [block for block in blocks if block.get("type") != "text" or block.get("text")]
+    return [b for b in content_blocks(message) if b.get("type") != "text" or b.get("text")]
