@@ -5,9 +5,8 @@ without a word, one takes them. A single leading message is what all of them tak
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, override
+from typing import TYPE_CHECKING, Any, override
 
-from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import BaseMessage, ChatMessage, SystemMessage
 from langchain_core.messages.utils import convert_to_messages
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -15,14 +14,23 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from boost_langchain._procedures import merged_records
 from boost_langchain._turn import content_blocks
 
+if TYPE_CHECKING:
+    from langchain_core.language_models import LanguageModelInput
 
-class LeadingSystem(Runnable[LanguageModelInput, list[BaseMessage]]):
+
+class LeadingSystem(Runnable["LanguageModelInput", list[BaseMessage]]):
     """The class of `leading_system`: a callable and a Runnable."""
 
     def __init__(self) -> None:
         self.name = "leading_system"
 
-    def __call__(self, messages: LanguageModelInput) -> list[BaseMessage]:
+    @property
+    @override
+    def InputType(self) -> Any:
+        """Anything: what a chat model takes has no type that is cheap to import."""
+        return Any
+
+    def __call__(self, messages: "LanguageModelInput") -> list[BaseMessage]:
         """Return the messages with one leading system message.
 
         Args:
@@ -38,7 +46,7 @@ class LeadingSystem(Runnable[LanguageModelInput, list[BaseMessage]]):
 
     @override
     def invoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+        self, input: "LanguageModelInput", config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[BaseMessage]:
         return self(input)
 
@@ -64,7 +72,7 @@ Example:
 """
 
 
-def _messages(value: LanguageModelInput) -> list[BaseMessage]:
+def _messages(value: "LanguageModelInput") -> list[BaseMessage]:
     # Its module costs a third of the import of this package; a chain has loaded it already.
     from langchain_core.prompt_values import PromptValue  # noqa: PLC0415
 

@@ -11,7 +11,6 @@ from langchain_core.documents import Document
 
 from boost_langchain._files import MAX_BYTES, RefusedFileError, contained_path, read_text
 from boost_langchain._frontmatter import read_procedure
-from boost_langchain._installed import installed_skill
 from boost_langchain.errors import SkillLoadError
 
 
@@ -79,6 +78,9 @@ class SkillMarkdownLoader(BaseLoader):
                 as a rule or a workflow (the lock file decides); or its copy is set aside.
             TypeError: `name` is not a string.
         """
+        # The engine's store costs a third of this package's import, and few load from it.
+        from boost_langchain._installed import installed_skill  # noqa: PLC0415
+
         return cls(installed_skill(name))
 
     @override
