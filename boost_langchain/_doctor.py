@@ -13,14 +13,10 @@ from typing import Any
 from boost_cli.core import dense, rag
 
 import boost_langchain.retriever
-from boost_langchain._engine import (
-    Catalog,
-    damaged_index,
-    home_in_force,
-    kind_of,
-    open_catalog,
-)
+from boost_langchain._engine import Catalog, home_in_force, open_catalog, open_whole_catalog
+from boost_langchain._entry import kind_of
 from boost_langchain._freshness import changed_taps
+from boost_langchain._index import damaged_index, index_fault
 from boost_langchain.errors import BoostRetrievalError
 
 BM25 = "BM25 full-content"
@@ -93,17 +89,19 @@ def examine() -> Report:
     }
     try:
         catalog = open_catalog()
+        if not catalog.taps:
+            open_whole_catalog()  # the configuration may have lost them
     except BoostRetrievalError as e:
         return Report(home_in_force(), problem=str(e), **about)
     status = _dense_status()
     index, fault = _index(catalog)
     bm25, hybrid = bool(index), bool(status.get("ready"))
-    if bm25:
+    if not catalog.taps:
+        answers = "nothing"
+    elif bm25:
         answers = HYBRID if hybrid else BM25
-    elif hybrid:
-        answers = DENSE
     else:
-        answers = rag.HEURISTIC_ENGINE if catalog.taps else "nothing"
+        answers = DENSE if hybrid else rag.HEURISTIC_ENGINE
     return Report(
         catalog.home,
         problem=catalog.diagnosis() or fault or _lost_clones(catalog),
@@ -199,6 +197,8 @@ def _index(catalog: Catalog) -> tuple[dict[str, Any], str]:
         if not rag.ready():
             return {}, ""
         raw = rag._load_raw() or {}  # noqa: SLF001 - no public way to the parameters
+        if fault := index_fault(raw, list(catalog.all_entries(write=False))):
+            return {}, fault
         facts = {
             "built": str(raw.get("generated", "")),
             "documents": len(raw["docs"]),
@@ -207,7 +207,6 @@ def _index(catalog: Catalog) -> tuple[dict[str, Any], str]:
             "commits": dict(catalog.index_commits),
             "changed": sorted(changed_taps(catalog) or ()),
         }
-        rag.retrieve("index", k=1)
     except Exception as e:  # noqa: BLE001 - a broken index is what a doctor looks for
         return {}, damaged_index(e)
     return facts, ""

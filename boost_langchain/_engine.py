@@ -12,23 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeGuard, get_args
 
 from boost_cli.core import catalog as boost_catalog
 from boost_cli.core import config, frontmatter, paths, rag, registry
 from boost_cli.errors import BoostError
 
 from boost_langchain._cache_file import CacheFile, UnusableCacheError, open_cache
+from boost_langchain._entry import Entry, belongs, file_of, is_well_formed
 from boost_langchain._files import RefusedFileError, contained_path, read_contained
+from boost_langchain._index import blocked_index
 from boost_langchain._notices import say_once
+from boost_langchain._special_files import never_ends, special_file, status_of
 from boost_langchain.errors import BoostRetrievalError
-
-type Kind = Literal["skill", "rule", "workflow"]
-
-KINDS: tuple[str, ...] = get_args(Kind.__value__)
-
-type Entry = dict[str, Any]
-"""A catalog entry of the engine: name, tap, kind, description, skill_md, meta, ..."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +73,10 @@ class Catalog:
         """The commit of `tap` in the index, else the one its catalog was scanned at, or ""."""
         if indexed := self.index_commits.get(tap):
             return indexed
+        return self.scanned_commit(tap)
+
+    def scanned_commit(self, tap: str) -> str:
+        """The commit of `tap` that its catalog was scanned at, or ""."""
         try:
             record = boost_catalog._cache_record(self.taps[tap])  # noqa: SLF001 - no public way
         except Exception:  # noqa: BLE001 - an unreadable cache has no commit
@@ -86,16 +85,13 @@ class Catalog:
 
     def never_ends(self, tap: str) -> bool:
         """Whether the engine would wait for a file of `tap` when it builds an index."""
-        record = self.taps[tap]
-        return _blocks(str(record.cache_file)) or _blocks(os.path.join(record.path, ".git", "HEAD"))
+        head = os.path.join(self.taps[tap].path, ".git", "HEAD")
+        return never_ends(str(self.taps[tap].cache_file)) or never_ends(head)
 
     @cached_property
     def blocked_index(self) -> str | None:
         """Which file of the index would never be read to its end, with the remedy."""
-        for path in (rag.index_path(), rag.postings_path()):
-            if _blocks(str(path)):
-                return f"cache/{path.name} is no regular file; delete it"
-        return None
+        return blocked_index()
 
     @cached_property
     def cache_stats(self) -> Mapping[str, os.stat_result | None]:
@@ -103,12 +99,16 @@ class Catalog:
         # Not `Tap.cache_file`, which asks the environment for the home each time.
         directory = str(paths.cache_dir())
         return {
-            tap: _stat(os.path.join(directory, f"{_cache_name(tap)}.json")) for tap in self.taps
+            tap: status_of(os.path.join(directory, f"{_cache_name(tap)}.json")) for tap in self.taps
         }
 
     def forget_index(self) -> None:
         """The index was built anew: read its commits again."""
         self.__dict__.pop("index_commits", None)
+
+    def forget_caches(self) -> None:
+        """A cache may have been made anew: look at them again."""
+        self.__dict__.pop("cache_stats", None)
 
     def is_settled(self, tap: str) -> bool:
         """Whether the engine would read the cache of `tap` as it is, without a new scan.
@@ -150,7 +150,7 @@ class Catalog:
             BoostRetrievalError: The cache is damaged, or the clone cannot be scanned.
         """
         loaded = self._load(self.taps[tap], write=write)
-        if not isinstance(loaded, list) or not all(map(_well_formed, loaded)):
+        if not isinstance(loaded, list) or not all(map(is_well_formed, loaded)):
             raise _damaged(tap)
         return loaded
 
@@ -179,7 +179,7 @@ class Catalog:
         if own and (cache := _sound_cache(path, tap)):
             return Scan(cache.commit, self._stream(tap, cache))
         loaded = self.entries(tap)
-        usable = bool(loaded) and all(_belongs(entry, tap) for entry in loaded)
+        usable = bool(loaded) and all(belongs(entry, tap) for entry in loaded)
         if not record.is_cloned and not usable:
             raise _damaged(tap)  # and there is nothing to make it anew from
         if own and (cache := _sound_cache(path, tap)):
@@ -199,7 +199,7 @@ class Catalog:
             except BoostRetrievalError as e:
                 say_once("scan", self.home, str(e))
                 continue
-            yield from filter(_well_formed, loaded if isinstance(loaded, list) else ())
+            yield from filter(is_well_formed, loaded if isinstance(loaded, list) else ())
 
     def diagnosis(self) -> str | None:
         """What is wrong with the configuration or a catalog cache, with its remedy."""
@@ -226,7 +226,7 @@ class Catalog:
         """
         described = str(entry.get("description") or "") or str(entry.get("name") or "")
         root = self.root(str(entry.get("tap") or ""))
-        relative = _file_of(entry)
+        relative = file_of(entry)
         if root is None or relative is None:
             return Item(described, has_body=False)
         path = os.path.join(root, relative)
@@ -244,7 +244,7 @@ class Catalog:
     def is_safe(self, entry: Entry) -> bool:
         """Whether the engine may read the entry's file: absent, or regular and contained."""
         root = self.root(str(entry.get("tap") or ""))
-        relative = _file_of(entry)
+        relative = file_of(entry)
         if root is None or not entry.get("skill_md"):
             return True  # the engine has nothing to open
         if relative is None:
@@ -259,14 +259,14 @@ class Catalog:
     def _stream(tap: str, cache: CacheFile) -> Iterator[Entry]:
         try:
             for entry in cache:
-                if not _belongs(entry, tap):
+                if not belongs(entry, tap):
                     raise _damaged(tap)
                 yield entry
         except UnusableCacheError as e:  # it was sound a moment ago
             raise _damaged(tap) from e
 
     def _load(self, tap: registry.Tap, *, write: bool) -> object:
-        if _blocks(str(tap.cache_file)):
+        if never_ends(str(tap.cache_file)):
             file = f"cache/{_cache_name(tap.name)}.json"
             msg = f"the catalog cache of {tap.name} is no regular file; delete {file}"
             raise BoostRetrievalError(msg)
@@ -275,8 +275,10 @@ class Catalog:
             if cached is not None and (cached[1] or not write or not tap.is_cloned):
                 return cached[0]
             if not write:
+                if os.path.isdir(tap.cache_file):
+                    raise _damaged(tap.name)
                 return []
-            if irregular := _irregular_file(tap.path):
+            if irregular := special_file(tap.path):
                 msg = f"{tap.name} cannot be scanned: {irregular} is not a regular file; delete it"
                 raise BoostRetrievalError(msg)
             return boost_catalog.load_tap(tap)
@@ -301,7 +303,7 @@ def open_catalog() -> Catalog:
     except BoostError as e:
         msg = f"{e}; {e.hint}"
         raise BoostRetrievalError(msg) from e
-    if _blocks(str(paths.config_path())):
+    if never_ends(str(paths.config_path())):
         msg = "boost's config.json is no regular file; delete it"
         raise BoostRetrievalError(msg)
     try:
@@ -348,47 +350,17 @@ def home_in_force() -> str:
         return ""
 
 
-def kind_of(entry: Entry) -> str:
-    """The kind of an item; one that names none is a skill, as everywhere in the engine."""
-    return str(entry.get("kind") or "skill")
-
-
-def damaged_index(cause: Exception) -> str:
-    """What to say of an index that made the engine fail, with its remedy."""
-    return (
-        f"the search index is damaged ({type(cause).__name__}); delete cache/rag_index.json and "
-        "run `boost reindex --force`"
-    )
-
-
-def declared_version(entry: Entry) -> str:
-    """The version that the item's own file declares, or ""."""
-    return str(boost_catalog.declared_version(entry) or "")
-
-
-def content_digest(entry: Entry) -> str:
-    """The engine's digest of the item's name, description and body, or "".
-
-    Equal for byte-identical copies; the search collapses those to one hit by the same digest.
-    """
-    return str(entry.get("content") or "")
-
-
 def _damaged(tap: str) -> BoostRetrievalError:
     return BoostRetrievalError(
         f"the catalog cache of {tap} is damaged; delete cache/{_cache_name(tap)}.json"
     )
 
 
-def _belongs(entry: object, tap: str) -> TypeGuard[Entry]:
-    return _well_formed(entry) and entry["tap"] == tap and bool(entry["skill_md"])
-
-
 def _sound_cache(path: str, tap: str) -> CacheFile | None:
     """The cache at `path`, if this engine wrote it and every entry of it can be used."""
     try:
         cache = open_cache(path)
-        return cache if all(_belongs(entry, tap) for entry in cache) else None
+        return cache if all(belongs(entry, tap) for entry in cache) else None
     except UnusableCacheError:
         return None
 
@@ -408,55 +380,5 @@ def _cache_name(tap: str) -> str:
     return tap.replace("/", "__")
 
 
-def _stat(path: str) -> os.stat_result | None:
-    try:
-        return os.stat(path)
-    except (OSError, ValueError):
-        return None
-
-
-def _file_of(entry: Entry) -> str | None:
-    relative = entry.get("skill_md")
-    return relative if isinstance(relative, str) and relative and "\0" not in relative else None
-
-
 _settled: set[tuple[str, str, int, int]] = set()
 """Caches that were seen to be of the engine's format, by home, registry, time and size."""
-
-_FIELDS = {"name": str, "tap": str, "skill_md": str}
-_OPTIONAL = {"description": str, "kind": str, "search_blob": str}
-
-
-def _well_formed(entry: object) -> TypeGuard[Entry]:
-    return (
-        isinstance(entry, dict)
-        and all(isinstance(entry.get(key), kind) for key, kind in _FIELDS.items())
-        and all(isinstance(entry.get(key), kind | None) for key, kind in _OPTIONAL.items())
-    )
-
-
-def _blocks(path: str) -> bool:
-    """Whether reading `path` might never end: a FIFO, a socket or a device."""
-    status = _stat(path)
-    return status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode))
-
-
-def _irregular_file(root: Path) -> str | None:
-    """The first file that the engine's scan would open and never finish reading."""
-    skills: set[Path] = set()
-    for directory, folders, names in os.walk(root):
-        here = Path(directory)
-        if here == root / ".git":
-            folders[:] = []
-            opened = names
-        elif "SKILL.md" in names:
-            skills.add(here)
-            opened = ["SKILL.md"]
-        elif skills.intersection(here.parents):
-            opened = []  # files of a skill, which the scan leaves alone
-        else:
-            opened = [name for name in names if name.endswith((".md", ".mdc")) or name[0] == "."]
-        for name in opened:
-            if _blocks(str(here / name)):
-                return (here / name).relative_to(root).as_posix()
-    return None

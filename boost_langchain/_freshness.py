@@ -6,15 +6,21 @@ the query.
 
 import json
 import os
+import stat
 import threading
 import time
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from boost_cli.core import rag, util
 
-from boost_langchain._engine import Catalog, Entry
+from boost_langchain._engine import Catalog
+from boost_langchain._index import index_is_torn
 from boost_langchain._notices import forget, say_once
 from boost_langchain.errors import BoostRetrievalError
+
+if TYPE_CHECKING:
+    from boost_langchain._entry import Entry
 
 REBUILD_AFTER = 60.0
 """Seconds before a build that failed is tried again: at 10,000 items one try takes a minute."""
@@ -54,7 +60,7 @@ def build_once(catalog: Catalog) -> None:
 
 def say_what_never_leaves(catalog: Catalog) -> None:
     """With refresh="never", say once what is missing and will not be made."""
-    if changed_taps(catalog) is None:
+    if changed_taps(catalog) is None and not index_is_torn():
         say_once(
             "never",
             catalog.home,
@@ -62,7 +68,7 @@ def say_what_never_leaves(catalog: Catalog) -> None:
             "simpler ranking answers; run `boost reindex`",
         )
     for name, status in catalog.cache_stats.items():
-        if status is None:
+        if status is None or stat.S_ISDIR(status.st_mode):
             say_once(
                 "never",
                 catalog.home,
@@ -72,18 +78,24 @@ def say_what_never_leaves(catalog: Catalog) -> None:
 
 
 def changed_taps(catalog: Catalog) -> set[str] | None:
-    """The registries that the index does not reflect, or None when there is no index."""
+    """The registries that the index does not reflect, or None when no index can be used."""
+    if index_is_torn():
+        return None
     raw = rag._load_raw()  # noqa: SLF001 - rag.stale says whether, not how many
     if not raw or not raw.get("docs"):
         return None
-    recorded = set(raw.get("commits") or {})
+    commits = raw.get("commits") or {}
+    now = time.time() + 1
     built = os.stat(rag.index_path()).st_mtime
-    if built > time.time() + 1:
+    if built > now:
         built = 0.0  # the clock was set back since: no stamp can be compared with this one
     names = {name: tap.safe_name for name, tap in catalog.taps.items()}
-    changed = recorded ^ set(names.values())
+    changed = set(commits) ^ set(names.values())
     for name, status in catalog.cache_stats.items():
-        if status is not None and status.st_mtime > built:
+        if status is None or status.st_mtime <= built or names[name] in changed:
+            continue
+        # A stamp from the future would call the registry changed after every build.
+        if status.st_mtime <= now or commits[names[name]] != catalog.scanned_commit(name):
             changed.add(names[name])
     return changed
 
@@ -136,7 +148,8 @@ def _build(catalog: Catalog) -> bool:
         return False
     try:
         # Not rag.ensure: it builds nothing where the clock was set back.
-        rag.build(readable if incomplete else None)
+        # By force where no index can be used: the engine would reuse what it holds.
+        rag.build(readable if incomplete else None, force=changed is None)
         if incomplete:
             _forget_commits(incomplete)
         return bool(rag.ready())

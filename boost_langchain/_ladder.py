@@ -10,16 +10,10 @@ from typing import Literal
 from boost_cli.core import catalog as boost_catalog
 from boost_cli.core import rag
 
-from boost_langchain._engine import (
-    Catalog,
-    Entry,
-    Kind,
-    damaged_index,
-    home_in_force,
-    kind_of,
-    open_catalog,
-)
+from boost_langchain._engine import Catalog, home_in_force, open_catalog
+from boost_langchain._entry import Entry, Kind, kind_of
 from boost_langchain._freshness import bring_up_to_date, build_once, say_what_never_leaves
+from boost_langchain._index import TORN, damaged_index, index_is_torn
 from boost_langchain._notices import forget, say_nothing_tapped, say_once
 from boost_langchain.errors import BoostRetrievalError
 
@@ -92,24 +86,30 @@ def _can_answer(catalog: Catalog, query: Query) -> bool:
 def _ask_engine(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
     if catalog.blocked_index:
         raise BoostRetrievalError(catalog.blocked_index)
+    # First: a cache that this makes is younger than the index, which must know of it.
+    pool = _pool(catalog, query)
     if query.refresh == "auto":
         bring_up_to_date(catalog)
     else:
         say_what_never_leaves(catalog)
-    hits, engine = _ask_index(catalog, query)
+    if index_is_torn():
+        raise BoostRetrievalError(TORN)
+    hits, engine = _ask_index(catalog, query, pool)
     if hits is None and query.refresh == "auto" and not rag.ready():
         # It looked current but its postings cannot be read, which is dear to ask beforehand.
         build_once(catalog)
-        hits, engine = _ask_index(catalog, query)
+        hits, engine = _ask_index(catalog, query, pool)
     return (hits, engine) if hits is not None else _ask_heuristic(catalog, query)
 
 
-def _ask_index(catalog: Catalog, query: Query) -> tuple[list[rag.Hit] | None, str]:
+def _ask_index(
+    catalog: Catalog, query: Query, pool: list[Entry] | None
+) -> tuple[list[rag.Hit] | None, str]:
     hits, engine = rag.retrieve_any(
         query.text,
         k=query.k,
         kind=query.kind,
-        entries=_pool(catalog, query),
+        entries=pool,
         collapse_near_duplicates=query.collapse_near_duplicates,
     )
     if not hits and query.tap is not None and query.tap not in catalog.index_commits:
@@ -121,12 +121,16 @@ def _pool(catalog: Catalog, query: Query) -> list[Entry] | None:
     """The entries to search, or None for all of them as the engine finds them."""
     write = query.refresh == "auto"
     if query.tap is not None:
-        return catalog.entries(query.tap, write=write)
+        entries = catalog.entries(query.tap, write=write)
+        catalog.forget_caches()
+        return entries
     # Without a list the engine rescans a registry whose cache is missing or old: it saves the
     # cache, and never finishes where a FIFO lies in the clone.
     if write and all(map(catalog.is_settled, catalog.taps)):
         return None
-    return list(catalog.all_entries(write=write))
+    entries = list(catalog.all_entries(write=write))
+    catalog.forget_caches()
+    return entries
 
 
 def _ask_heuristic(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:

@@ -21,7 +21,7 @@ except ModuleNotFoundError as e:
     msg = "boost_langchain.middleware needs langchain: pip install 'boost-langchain[agents]'"
     raise ModuleNotFoundError(msg, name=e.name) from e
 
-from boost_langchain._engine import Kind
+from boost_langchain._entry import Kind
 from boost_langchain._procedures import (
     BUDGET,
     Screen,

@@ -8,7 +8,7 @@ import pytest
 
 from guard import wrong_package
 from langsmith_double import KEY, LangSmithDouble
-from support import OWN, OWN_TAP, ROOT
+from support import OWN, OWN_TAP, ROOT, skill
 
 if "BOOST_LANGCHAIN_LADDER" in os.environ:
     # pyenv's and others' sqlite3 cannot load extensions, and the engine's vectors need one.
@@ -100,3 +100,36 @@ def tap_files(empty_catalog, write_files):
         return empty_catalog
 
     return tap
+
+
+@pytest.fixture
+def two_taps(empty_catalog, write_files):
+    """Two registries of two skills each, indexed."""
+    for tap in ("one", "two"):
+        files = {
+            f"skills/{tap}-{letter}/SKILL.md": skill(
+                f"{tap}-{letter}", f"deploy guide {letter}", f"Deploy {tap} as {letter}."
+            )
+            for letter in "ab"
+        }
+        empty_catalog.tap(write_files(tap, files))
+    assert len(BoostRetriever().invoke("deploy guide")) == 4
+    return empty_catalog
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print what each fault came to."""
+    rows = [
+        dict(report.user_properties)["fault"]
+        for report in terminalreporter.stats.get("passed", [])
+        if "fault" in dict(report.user_properties)
+    ]
+    if not rows:
+        return
+    seams = ["retriever", "never", "node", "middleware", "search", "read", "mirror", "loader"]
+    table = [["fault", *seams, "doctor", "s", ""], *sorted(rows)]
+    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+    terminalreporter.section("faults")
+    for line in table:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        terminalreporter.write_line("  ".join(cells).rstrip())

@@ -9,6 +9,7 @@ import uuid
 
 import pytest
 from boost_cli.core import catalog as boost_catalog
+from faults import edit
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
@@ -175,13 +176,6 @@ def cache(home):
 def config(home):
     """The configuration."""
     return home.boost_home / "config.json"
-
-
-def edit(path, change):
-    """Change a JSON file in place."""
-    data = json.loads(path.read_text())
-    change(data)
-    path.write_text(json.dumps(data))
 
 
 def lose_the_clone(home):

@@ -1,13 +1,12 @@
 """What escapes from the engine does not escape from a seam: broken homes, really broken."""
 
-import json
 import os
-import sqlite3
 import subprocess
 import sys
 
 import pytest
 from boost_cli.core import rag
+from faults import DEEP, become, directory, edit_config, edit_index, edit_tap, stray_posting, write
 
 from boost_langchain import BoostRetriever
 from boost_langchain.errors import BoostRetrievalError
@@ -15,65 +14,7 @@ from boost_langchain.errors import BoostRetrievalError
 from support import skill
 
 QUERY = "deploy guide"
-DEEP = "[" * 200_000
 SECRET = "placeholder-secret-value"
-
-
-@pytest.fixture
-def two_taps(empty_catalog, write_files):
-    """Two registries of two skills each, indexed."""
-    for tap in ("one", "two"):
-        files = {
-            f"skills/{tap}-{letter}/SKILL.md": skill(
-                f"{tap}-{letter}", f"deploy guide {letter}", f"Deploy {tap} as {letter}."
-            )
-            for letter in "ab"
-        }
-        empty_catalog.tap(write_files(tap, files))
-    assert len(BoostRetriever().invoke(QUERY)) == 4
-    return empty_catalog
-
-
-def edit(path, change):
-    """Change a JSON file in place, behind the back of time stamps."""
-    before = path.stat()
-    data = json.loads(path.read_text())
-    change(data)
-    path.write_text(json.dumps(data))
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-def edit_index(change):
-    """A fault that changes the index."""
-    return lambda home: edit(home.boost_home / "cache" / "rag_index.json", change)
-
-
-def edit_tap(change):
-    """A fault that changes one registry's catalog cache."""
-    return lambda home: edit(home.boost_home / "cache" / "one.json", change)
-
-
-def edit_config(change):
-    """A fault that changes the configuration."""
-    return lambda home: edit(home.boost_home / "config.json", change)
-
-
-def write(relative, text):
-    """A fault that overwrites a file of the home."""
-    return lambda home: (home.boost_home / relative).write_text(text)
-
-
-def stray_posting(home):
-    """Postings that name a document which is not there."""
-    with sqlite3.connect(rag.postings_path()) as connection:
-        connection.execute("update postings set plist = ?", (rag._encode_plist([[999, 1]]),))
-    connection.close()
-
-
-def config_directory(home):
-    """A directory where the configuration should be."""
-    (home.boost_home / "config.json").unlink()
-    (home.boost_home / "config.json").mkdir()
 
 
 INDEX = "the search index is damaged"
@@ -109,7 +50,6 @@ ALL = ["one-a", "one-b", "two-a", "two-b"]
         pytest.param(
             edit_index(lambda d: d.update(stats="x")), INDEX, "reindex", ALL, id="stats a string"
         ),
-        pytest.param(stray_posting, INDEX, "reindex", ALL, id="posting out of range"),
         pytest.param(
             edit_tap(lambda d: d.update(skills=None)),
             CACHE,
@@ -140,7 +80,9 @@ ALL = ["one-a", "one-b", "two-a", "two-b"]
             [],
             id="taps a string",
         ),
-        pytest.param(config_directory, CONFIG, "boost doctor", [], id="config a directory"),
+        pytest.param(
+            become("config.json", directory), CONFIG, "boost doctor", [], id="config a directory"
+        ),
     ],
 )
 def test_fault_is_answered_by_the_next_rung(two_taps, caplog, break_it, named, remedy, names):
@@ -170,6 +112,7 @@ def test_fault_is_answered_by_the_next_rung(two_taps, caplog, break_it, named, r
             lambda h: rag.postings_path().write_bytes(b"garbage" * 99), id="garbage postings"
         ),
         pytest.param(lambda h: rag.postings_path().unlink(), id="no postings"),
+        pytest.param(stray_posting, id="posting out of range"),
         pytest.param(write("cache/one.json", "garbage"), id="garbage cache"),
         pytest.param(lambda h: (h.boost_home / "cache/one.json").unlink(), id="no cache"),
         pytest.param(
@@ -442,17 +385,3 @@ def test_a_bad_boost_home_is_a_fault_not_a_crash(monkeypatch, caplog):
     monkeypatch.setenv("BOOST_HOME", "${NOT_SET}/boost")
     assert BoostRetriever().invoke(QUERY) == []
     assert "NOT_SET is not set" in caplog.text
-
-
-def test_two_processes_may_build_at_once(two_taps):
-    """Four processes meet a home without an index: each answers in full."""
-    (two_taps.boost_home / "cache" / "rag_index.json").unlink()
-    code = (
-        "from boost_langchain import BoostRetriever;"
-        "print(len(BoostRetriever(on_error='raise').invoke('deploy guide')))"
-    )
-    runs = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd="/")
-        for _ in range(4)
-    ]
-    assert [run.communicate(timeout=120)[0].strip() for run in runs] == ["4"] * 4

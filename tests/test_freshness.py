@@ -1,12 +1,17 @@
 """When an index is brought up to date, and when nothing may be written."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from boost_cli.core import rag
+from faults import edit_upstream, from_the_future, killed_build, remove
 
 from boost_langchain import BoostRetriever
+from boost_langchain.__main__ import main
 
 from support import skill, snapshot
 
@@ -138,3 +143,59 @@ def test_many_registries_are_named_in_part(empty_catalog, write_files, caplog):
         empty_catalog.tap(write_files(name, {f"skills/{name}/SKILL.md": skill(name, "x")}))
     BoostRetriever(tap="nope").invoke("x")
     assert "r18, r19 and 2 more" in caplog.text
+
+
+def test_index_of_two_builds_is_not_asked(two_taps, caplog):
+    """A build was killed between its two files: refresh="never" does without, and says so."""
+    edit_upstream(lambda files: shutil.rmtree(files / "skills/one-a"))(two_taps)
+    killed_build(2)(two_taps)
+    before = snapshot(two_taps.home)
+    retriever = BoostRetriever(refresh="never")
+    found = retriever.invoke("deploy guide")
+    assert sorted(d.metadata["name"] for d in found) == ["one-b", "two-a", "two-b"]
+    assert {d.metadata["engine"] for d in found} == {"heuristic relevance"}
+    assert snapshot(two_taps.home) == before
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith("the search index is of two builds, one of them interrupted; run `boost")
+    assert main(["doctor"]) == 1
+    # One call that may build mends it for everybody.
+    assert len(BoostRetriever(on_error="raise").invoke("deploy guide")) == 3
+    assert {d.metadata["engine"] for d in retriever.invoke("deploy guide")} == {"BM25 full-content"}
+    assert main(["doctor"]) == 0
+
+
+def test_copied_home_is_whole(two_taps, caplog):
+    """Postings that a copy made younger than the documents still fit them."""
+    os.utime(rag.postings_path())
+    before = snapshot(two_taps.home)
+    found = BoostRetriever(on_error="raise").invoke("deploy guide")
+    assert [d.metadata["engine"] for d in found] == ["BM25 full-content"] * 4
+    assert snapshot(two_taps.home) == before
+    assert caplog.records == []
+
+
+def test_stamp_from_the_future_is_not_a_change(two_taps):
+    """A cache that is younger than now, after the clock was set back, is compared by commit."""
+    from_the_future("cache/one.json")(two_taps)
+    before = snapshot(two_taps.home)
+    assert len(BoostRetriever(on_error="raise").invoke("deploy guide")) == 4
+    assert snapshot(two_taps.home) == before
+    edit_upstream(lambda files: shutil.rmtree(files / "skills/one-a"))(two_taps)
+    from_the_future("cache/one.json")(two_taps)
+    assert len(BoostRetriever(on_error="raise").invoke("deploy guide")) == 3
+
+
+def test_registry_whose_cache_is_made_anew_answers_at_once(two_taps):
+    """A cache made in the call is known to the index that answers the call."""
+    edit_upstream(lambda files: shutil.rmtree(files / "skills/one-a"))(two_taps)
+    assert len(BoostRetriever().invoke("deploy guide")) == 3
+    edit_upstream(lambda files: write_skill(files, "one-c"))(two_taps)
+    remove("cache/one.json")(two_taps)
+    assert "one-c" in names(BoostRetriever(), "deploy guide")
+
+
+def write_skill(files, name):
+    """One more skill in a registry."""
+    (files / "skills" / name).mkdir()
+    text = skill(name, "deploy guide", f"Deploy {name}.")
+    (files / "skills" / name / "SKILL.md").write_text(text)

@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.retrievers import BaseRetriever
 
-from boost_langchain._engine import KINDS
+from boost_langchain._entry import KINDS
 from boost_langchain.errors import EvaluationFileError
 from boost_langchain.evaluation._golden import Judgment
 from boost_langchain.evaluation._grading import GradedBy, Grader

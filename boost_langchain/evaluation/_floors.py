@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from boost_langchain._engine import KINDS
+from boost_langchain._entry import KINDS
 from boost_langchain.errors import EvaluationFileError
 from boost_langchain.evaluation._evaluation import ALL, MIXED, Evaluation
 from boost_langchain.evaluation._metrics import METRICS, label

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from boost_langchain._engine import KINDS
+from boost_langchain._entry import KINDS
 from boost_langchain.errors import EvaluationFileError
 
 _KEYS = ("query", "relevant", "exemplar", "kind", "note")

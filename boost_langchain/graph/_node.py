@@ -8,7 +8,7 @@ from langchain_core.messages import RemoveMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 
-from boost_langchain._engine import Kind
+from boost_langchain._entry import Kind
 from boost_langchain._procedures import BUDGET, Screen, check_options, procedure_text
 from boost_langchain._turn import Turn
 from boost_langchain.retriever import chosen_retriever, narrowing_of

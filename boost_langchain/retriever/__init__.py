@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import boost_langchain._requirements  # noqa: F401 - refuses an unsupported langchain-core
 from boost_langchain._documents import hit_document
-from boost_langchain._engine import Kind
+from boost_langchain._entry import Kind
 from boost_langchain._ladder import Query, answer
 from boost_langchain._rendering import format_procedures
 

@@ -10,7 +10,8 @@ from langchain_core.documents import Document
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from boost_langchain._documents import item_document, one_line
-from boost_langchain._engine import Catalog, Entry, kind_of, open_catalog
+from boost_langchain._engine import Catalog, open_catalog
+from boost_langchain._entry import Entry, kind_of
 from boost_langchain._files import RefusedFileError
 from boost_langchain._invisible import visible
 from boost_langchain._procedures import BUDGET
