@@ -13,9 +13,10 @@ from typing import Any
 from boost_cli.core import dense, rag
 
 import boost_langchain.retriever
-from boost_langchain._engine import Catalog, home_in_force, open_catalog, open_whole_catalog
+from boost_langchain._catalog import Catalog
 from boost_langchain._entry import kind_of
 from boost_langchain._freshness import changed_taps
+from boost_langchain._home import home_in_force, open_catalog, open_whole_catalog
 from boost_langchain._index import damaged_index, index_fault
 from boost_langchain.errors import BoostRetrievalError
 

@@ -10,8 +10,9 @@ from typing import Any
 from boost_cli.core.rag import Hit
 from langchain_core.documents import Document
 
-from boost_langchain._engine import Catalog, Item
+from boost_langchain._catalog import Catalog
 from boost_langchain._entry import Entry, declared_version
+from boost_langchain._item import Item
 
 
 def one_line(value: object) -> str:

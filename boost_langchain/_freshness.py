@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from boost_cli.core import rag, util
 
-from boost_langchain._engine import Catalog
+from boost_langchain._catalog import Catalog
 from boost_langchain._index import index_is_torn
-from boost_langchain._notices import forget, say_once
+from boost_langchain._notices import forget, say_fault, say_once
 from boost_langchain.errors import BoostRetrievalError
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def build_once(catalog: Catalog) -> None:
             catalog.forget_index()
             forget("build", catalog.home)
             return
-        _failed_builds[catalog.home] = time.monotonic() + REBUILD_AFTER
         if not any(True for _ in catalog.all_entries(write=False)):
             return  # nothing to index is no fault
+        _failed_builds[catalog.home] = time.monotonic() + REBUILD_AFTER
         say_once(
             "build",
             catalog.home,
@@ -62,19 +62,27 @@ def say_what_never_leaves(catalog: Catalog) -> None:
     """With refresh="never", say once what is missing and will not be made."""
     if changed_taps(catalog) is None and not index_is_torn():
         say_once(
-            "never",
+            "never index",
             catalog.home,
             f'there is no search index in {catalog.home} and refresh="never" builds none, so '
             "simpler ranking answers; run `boost reindex`",
         )
-    for name, status in catalog.cache_stats.items():
-        if status is None or stat.S_ISDIR(status.st_mode):
-            say_once(
-                "never",
-                catalog.home,
-                f'{name} has no catalog cache in {catalog.home} and refresh="never" makes none, '
-                "so it is not searched; run `boost heal`",
-            )
+    else:
+        forget("never index", catalog.home)
+    unscanned = [
+        name
+        for name, status in catalog.cache_stats.items()
+        if status is None or stat.S_ISDIR(status.st_mode)
+    ]
+    if not unscanned:
+        forget("never", catalog.home)
+    for name in unscanned:
+        say_once(
+            "never",
+            catalog.home,
+            f'{name} has no catalog cache in {catalog.home} and refresh="never" makes none, '
+            "so it is not searched; run `boost heal`",
+        )
 
 
 def changed_taps(catalog: Catalog) -> set[str] | None:
@@ -85,19 +93,30 @@ def changed_taps(catalog: Catalog) -> set[str] | None:
     if not raw or not raw.get("docs"):
         return None
     commits = raw.get("commits") or {}
-    now = time.time() + 1
     built = os.stat(rag.index_path()).st_mtime
-    if built > now:
-        built = 0.0  # the clock was set back since: no stamp can be compared with this one
     names = {name: tap.safe_name for name, tap in catalog.taps.items()}
     changed = set(commits) ^ set(names.values())
     for name, status in catalog.cache_stats.items():
-        if status is None or status.st_mtime <= built or names[name] in changed:
+        if status is None or names[name] in changed:
             continue
-        # A stamp from the future would call the registry changed after every build.
-        if status.st_mtime <= now or commits[names[name]] != catalog.scanned_commit(name):
+        indexed, scanned = str(commits[names[name]] or ""), catalog.scanned_commit(name)
+        if _differs(indexed, scanned, built=built, written=status.st_mtime):
             changed.add(names[name])
     return changed
+
+
+def _differs(indexed: str, scanned: str, *, built: float, written: float) -> bool:
+    """Whether a registry's cache is of another scan than the one that was indexed.
+
+    The commits tell of an update that came while the index was being built, which stamps
+    hide; and they decide alone where a stamp is from the future, left by a clock that was
+    set back.
+    """
+    if indexed and scanned and indexed != scanned:
+        return True
+    if max(built, written) <= time.time() + 1:
+        return written > built
+    return built > written and not (indexed and scanned)
 
 
 def _wants_build(catalog: Catalog) -> bool:
@@ -126,7 +145,7 @@ def _build(catalog: Catalog) -> bool:
         try:
             entries = catalog.entries(name)
         except BoostRetrievalError as e:
-            say_once("scan", catalog.home, str(e))
+            say_fault("scan", catalog.home, e)
             incomplete.add(tap.safe_name)
             continue
         for entry in entries:
@@ -144,6 +163,10 @@ def _build(catalog: Catalog) -> bool:
             "left out of the search index, because they lead out of their registry or are no "
             f"regular files: {', '.join(refused)}; mend them and run `boost reindex`",
         )
+    else:
+        forget("refused", catalog.home)
+    if changed is None and not readable:
+        return False
     if any(map(catalog.never_ends, catalog.taps)):
         return False
     try:

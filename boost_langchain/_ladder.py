@@ -10,11 +10,12 @@ from typing import Literal
 from boost_cli.core import catalog as boost_catalog
 from boost_cli.core import rag
 
-from boost_langchain._engine import Catalog, home_in_force, open_catalog
+from boost_langchain._catalog import Catalog
 from boost_langchain._entry import Entry, Kind, kind_of
 from boost_langchain._freshness import bring_up_to_date, build_once, say_what_never_leaves
+from boost_langchain._home import home_in_force, open_catalog
 from boost_langchain._index import TORN, damaged_index, index_is_torn
-from boost_langchain._notices import forget, say_nothing_tapped, say_once
+from boost_langchain._notices import forget, say_fault, say_nothing_tapped, say_once
 from boost_langchain.errors import BoostRetrievalError
 
 _SHOWN_TAPS = 20
@@ -162,4 +163,4 @@ def _report(fault: BoostRetrievalError, query: Query, home: str) -> None:
     """Raise the fault, or say it once and go on, as the query wants it."""
     if query.on_error == "raise":
         raise fault
-    say_once("fault", home, f"{fault} (boost home: {home})")
+    say_fault("fault", home, fault)

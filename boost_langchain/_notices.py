@@ -9,7 +9,11 @@ import threading
 
 logger = logging.getLogger("boost_langchain")
 
-_said: set[tuple[str, str, str]] = set()
+_MOST = 1_000
+"""The most lines that are remembered."""
+
+_said: dict[tuple[str, str], str] = {}
+"""The topic of each line that was said, by home and line."""
 _lock = threading.Lock()
 
 
@@ -19,14 +23,22 @@ def say_once(topic: str, home: str, message: str) -> None:
     Args:
         topic: What kind of state this is; `forget` ends it.
         home: The boost home whose state it is.
-        message: The whole line. A different line on the same topic is said too.
+        message: The whole line. A different line on the same topic is said too; the same line
+            on another topic is not.
     """
-    key = (topic, home, message)
+    key = (home, message)
     with _lock:
         if key in _said:
             return
-        _said.add(key)
+        if len(_said) >= _MOST:  # a registry's name may come from a user
+            _said.clear()
+        _said[key] = topic
     logger.warning("%s", message)
+
+
+def say_fault(topic: str, home: str, fault: Exception) -> None:
+    """Say once what is broken in a boost home, which `fault` describes with its remedy."""
+    say_once(topic, home, f"{fault} (boost home: {home})")
 
 
 def say_nothing_tapped(home: str) -> None:
@@ -42,4 +54,5 @@ def say_nothing_tapped(home: str) -> None:
 def forget(topic: str, home: str) -> None:
     """End a state: the next line on this topic and home is said again."""
     with _lock:
-        _said.difference_update({key for key in _said if key[:2] == (topic, home)})
+        for key in [key for key, said in _said.items() if (key[0], said) == (home, topic)]:
+            del _said[key]

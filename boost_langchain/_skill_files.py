@@ -11,7 +11,7 @@ from pathlib import Path
 from boost_cli.core import gitutil
 from boost_cli.errors import BoostError
 
-from boost_langchain._engine import Catalog
+from boost_langchain._catalog import Catalog
 from boost_langchain._entry import Entry, kind_of
 from boost_langchain._files import MAX_BYTES, RefusedFileError, read_contained
 

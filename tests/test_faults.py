@@ -8,7 +8,7 @@ import pytest
 from boost_cli.core import rag
 from faults import DEEP, become, directory, edit_config, edit_index, edit_tap, stray_posting, write
 
-from boost_langchain import BoostRetriever
+from boost_langchain import BoostRetriever, _notices
 from boost_langchain.errors import BoostRetrievalError
 
 from support import skill
@@ -385,3 +385,33 @@ def test_a_bad_boost_home_is_a_fault_not_a_crash(monkeypatch, caplog):
     monkeypatch.setenv("BOOST_HOME", "${NOT_SET}/boost")
     assert BoostRetriever().invoke(QUERY) == []
     assert "NOT_SET is not set" in caplog.text
+
+
+def test_fault_that_returns_is_said_again(two_taps, caplog):
+    """A line is said once for as long as its state lasts, and once more when it comes back."""
+    cache = two_taps.boost_home / "cache" / "one.json"
+    whole = cache.read_bytes()
+    for _ in range(2):
+        cache.write_text(DEEP)
+        for _ in range(2):
+            BoostRetriever(refresh="never").invoke(QUERY)
+        cache.write_bytes(whole)
+        assert len(BoostRetriever(refresh="never").invoke(QUERY)) == 4
+    lines = [r.getMessage() for r in caplog.records if "cannot be read" in r.getMessage()]
+    assert len(lines) == 2
+
+
+@pytest.mark.parametrize("refresh", ["auto", "never"])
+def test_entry_that_is_left_out_is_said(two_taps, caplog, refresh):
+    """An entry with a wrong type is named with its registry, whoever reads the cache."""
+    edit_tap(lambda d: d["skills"][0].update(description=5))(two_taps)
+    (two_taps.boost_home / "cache" / "rag_index.json").unlink()
+    BoostRetriever(refresh=refresh).invoke(QUERY)
+    assert CACHE in caplog.text
+
+
+def test_lines_that_are_remembered_are_bounded():
+    """A registry's name may come from a user: what was said does not grow without end."""
+    for number in range(3_000):
+        _notices.say_once("tap", "home", f"{number} is not tapped")
+    assert len(_notices._said) <= 1_000

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from support import skill, snapshot
 
 ELSEWHERE = """
 import sys
+import time
 from boost_cli.core import catalog, gitutil, registry
 verb, spec = sys.argv[1:]
 if verb == "tap":
@@ -199,3 +201,30 @@ def write_skill(files, name):
     (files / "skills" / name).mkdir()
     text = skill(name, "deploy guide", f"Deploy {name}.")
     (files / "skills" / name / "SKILL.md").write_text(text)
+
+
+def test_registry_updated_while_the_index_is_built(two_taps):
+    """Its cache is older than the finished index, but of another commit: it is read again."""
+    edit_upstream(lambda files: write_skill(files, "one-c"))(two_taps)
+    index = two_taps.boost_home / "cache" / "rag_index.json"
+    later = time.time()
+    os.utime(rag.postings_path(), (later, later))
+    os.utime(index, (later, later))
+    assert len(BoostRetriever().invoke("deploy guide")) == 5
+
+
+def test_clock_set_back_leaves_no_change_unseen(two_taps):
+    """Of two registries whose index is from the future, the changed one is found and renewed."""
+    edit_upstream(lambda files: write_skill(files, "one-c"))(two_taps)
+    from_the_future("cache/rag_index.json", "cache/rag_postings.sqlite")(two_taps)
+    assert len(BoostRetriever(on_error="raise").invoke("deploy guide")) == 5
+
+
+def test_registry_tapped_after_an_empty_one(empty_catalog, write_files, caplog):
+    """A registry that holds nothing does not put off the index of the next one."""
+    empty_catalog.tap(write_files("bare", {"notes.txt": "nothing to index"}))
+    assert BoostRetriever().invoke("deploy") == []
+    empty_catalog.tap(write_files("base", {"skills/base/SKILL.md": skill("base", "deploy it")}))
+    (found,) = BoostRetriever().invoke("deploy")
+    assert found.metadata["engine"] == "BM25 full-content"
+    assert caplog.records == []

@@ -14,7 +14,8 @@ from boost_cli.core import gitutil
 from boost_cli.errors import BoostError
 from langchain_core.documents import Document
 
-from boost_langchain._engine import Catalog, open_catalog
+from boost_langchain._catalog import Catalog
+from boost_langchain._home import open_catalog
 from boost_langchain.errors import BoostRetrievalError
 
 logger = logging.getLogger("boost_langchain")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from boost_langchain._documents import item_id
-from boost_langchain._engine import open_catalog
 from boost_langchain._entry import content_digest
+from boost_langchain._home import open_catalog
 from boost_langchain.evaluation._golden import Judgment
 
 type GradedBy = Literal["exemplar", "name"]

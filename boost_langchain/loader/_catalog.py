@@ -10,8 +10,8 @@ from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
 from boost_langchain._documents import item_document
-from boost_langchain._engine import open_whole_catalog
 from boost_langchain._entry import KINDS, Kind, kind_of
+from boost_langchain._home import open_whole_catalog
 from boost_langchain._notices import forget, say_nothing_tapped
 from boost_langchain.errors import BoostRetrievalError
 

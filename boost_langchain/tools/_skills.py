@@ -9,10 +9,11 @@ from collections.abc import Callable
 from langchain_core.documents import Document
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
+from boost_langchain._catalog import Catalog
 from boost_langchain._documents import item_document, one_line
-from boost_langchain._engine import Catalog, open_catalog
 from boost_langchain._entry import Entry, kind_of
 from boost_langchain._files import RefusedFileError
+from boost_langchain._home import open_catalog
 from boost_langchain._invisible import visible
 from boost_langchain._procedures import BUDGET
 from boost_langchain._rendering import check_budget
