@@ -71,13 +71,11 @@ class Report:
     versions: dict[str, str] = field(default_factory=dict)
     imported: str = ""
     """Where the imported package lies."""
-    ours: bool = True
-    """Whether that is this distribution, not the engine's own copy."""
 
     @property
     def healthy(self) -> bool:
         """Whether the default rung or a better one answers and nothing is broken."""
-        return self.ours and not self.problem and self.answers in {BM25, HYBRID, DENSE}
+        return not self.problem and self.answers in {BM25, HYBRID, DENSE}
 
 
 def examine() -> Report:
@@ -86,7 +84,6 @@ def examine() -> Report:
     about: dict[str, Any] = {
         "versions": _versions(),
         "imported": str(package.parent.parent),
-        "ours": package.name == "__init__.py" and package.parent.name == "retriever",
     }
     try:
         catalog = open_catalog()
@@ -156,9 +153,7 @@ def as_text(report: Report) -> str:
             f"note            every query is sent to the hosted embedder {report.embedder}"
         )
     lines.append(f"versions        {', '.join(f'{n} {v}' for n, v in report.versions.items())}")
-    lines.append(f"imported from   {report.imported}{'' if report.ours else ' (not this package)'}")
-    if not report.ours:
-        lines.append("                -> pip install --force-reinstall --no-deps boost-langchain")
+    lines.append(f"imported from   {report.imported}")
     if report.problem:
         lines.append(f"problem         {report.problem}")
     lines.append("healthy" if report.healthy else "needs attention")

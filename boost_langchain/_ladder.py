@@ -128,6 +128,7 @@ def _pool(catalog: Catalog, query: Query) -> list[Entry] | None:
     # Without a list the engine rescans a registry whose cache is missing or old: it saves the
     # cache, and never finishes where a FIFO lies in the clone.
     if write and all(map(catalog.is_settled, catalog.taps)):
+        forget("scan", catalog.home)
         return None
     entries = list(catalog.all_entries(write=write))
     catalog.forget_caches()

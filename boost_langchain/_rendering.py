@@ -158,7 +158,9 @@ def with_notes(prefix: Prefix, notes: Iterable[str]) -> Prefix:
 
 
 def _body(document: Document) -> str:
-    return "\n".join(map(_defused, visible(document.page_content).strip().split("\n")))
+    body = "\n".join(map(_defused, visible(document.page_content).strip().split("\n")))
+    fence = _open_fence(body)
+    return f"{body}\n{fence}" if fence else body
 
 
 def _defused(line: str) -> str:
@@ -216,19 +218,25 @@ def _cut(body: str, room: int) -> str:
     head = head.rstrip()
     # A fence that the cut left open would swallow the next label.
     fence = _open_fence(head)
+    if len(fence) > _FENCE_ROOM - len("\n\n\n"):
+        return ""
     closed = f"{head}\n{fence}" if fence else head
     return f"{closed}\n\n{_marker(len(body) - len(head))}"
 
 
 def _open_fence(text: str) -> str:
-    """The fence that closes the code block which `text` leaves open, or ""."""
+    """The fence that closes the code block which `text` leaves open, or "".
+
+    By CommonMark's rules (https://spec.commonmark.org/0.31.2/#fenced-code-blocks): nothing
+    stands behind a closing fence, and no backtick behind an opening one of backticks.
+    """
     opened = ""
-    for mark in re.findall(r"^ {0,3}(`{3,}|~{3,})", text, re.MULTILINE):
+    for mark, behind in re.findall(r"^ {0,3}(`{3,}|~{3,})(.*)$", text, re.MULTILINE):
         if not opened:
-            opened = mark
-        elif mark.startswith(opened):
+            opened = "" if mark[0] == "`" and "`" in behind else mark
+        elif mark.startswith(opened) and not behind.strip(" \t"):
             opened = ""
-    return opened if len(opened) < _FENCE_ROOM - len("\n\n\n") else ""
+    return opened
 
 
 def _marker(missing: int) -> str:

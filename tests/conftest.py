@@ -36,11 +36,12 @@ def own_home(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def throwaway_home(monkeypatch, tmp_path):
     """No test sees the user's home; each log line may be said again in each test."""
+    foreign = ("LANGSMITH_", "LANGCHAIN_", "BOOST_", "OPENAI_", "VOYAGE_")
+    for name in [name for name in os.environ if name.startswith(foreign)]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     monkeypatch.setenv("BOOST_HOME", str(tmp_path / "nobody" / ".boost"))
     monkeypatch.setenv("BOOST_NO_AI", "1")
-    for name in [name for name in os.environ if name.startswith(("LANGSMITH_", "LANGCHAIN_"))]:
-        monkeypatch.delenv(name)
     _notices._said.clear()
 
 

@@ -71,7 +71,6 @@ def test_json(home):
         ("hybrid RRF (BM25 + dense)", False),
         ("BM25 full-content", True),
     ]
-    assert report["ours"] is True
     assert {"boost-langchain", "boost-skill-cli", "langchain-core", "python"} <= set(
         report["versions"]
     )

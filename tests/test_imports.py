@@ -1,16 +1,21 @@
 """What importing the package brings along, and what it refuses."""
 
+import functools
 import subprocess
 import sys
 
 import pytest
+from test_api import API
 
 import boost_langchain
 from boost_langchain import _requirements
 
 from support import ROOT
 
+NEEDS_AN_EXTRA = {"boost_langchain.middleware"}
 
+
+@functools.cache
 def modules_after(statement):
     """The modules that a fresh interpreter has after one import."""
     code = f"{statement}; import sys; print('\\n'.join(sys.modules))"
@@ -20,15 +25,13 @@ def modules_after(statement):
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize(
-    "module", ["retriever", "loader", "graph", "testing", "errors", "context", "evaluation"]
-)
+@pytest.mark.parametrize("module", sorted({*API, "boost_langchain.__main__"} - NEEDS_AN_EXTRA))
 def test_base_package_imports_no_extra(module):
     """No langgraph, langchain or numpy; of langsmith no more than langchain_core itself."""
     baseline = modules_after(
         "import langchain_core.retrievers, langchain_core.document_loaders, langchain_core.runnables"
     )
-    added = modules_after(f"import boost_langchain.{module}") - baseline
+    added = modules_after(f"import {module}") - baseline
     roots = {name.partition(".")[0] for name in added}
     assert roots.isdisjoint({"langgraph", "langchain", "numpy", "langsmith", "httpx"})
 

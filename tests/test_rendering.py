@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
+from markdown_it import MarkdownIt
 
 from boost_langchain._invisible import visible
 from boost_langchain._rendering import Prefix, parse_prefix, prefix_of, with_notes
@@ -203,6 +204,36 @@ def test_budget_below_the_labels_counts_the_rest():
     assert 0 < kept < 10
     assert text.endswith(f"[{10 - kept} more procedures left out: over the budget]")
     assert format_procedures(documents, budget=1) == ""
+
+
+FENCES = [
+    "```",
+    "```python",
+    "``` x`` inline",
+    "~~~",
+    "~~~~ sh",
+    "~~~ `a`",
+    "`" * 50,
+    "   ```",
+    "    ```",
+    "``` \t",
+    "text",
+    "",
+]
+
+
+@given(lines=st.lists(st.sampled_from(FENCES), max_size=8), budget=st.sampled_from([None, 700]))
+@example(lines=["```"], budget=None)
+@example(lines=["``` x`` inline"], budget=700)
+@example(lines=["```", "```python"], budget=None)
+@example(lines=["`" * 50, *["text"] * 400], budget=700)
+def test_no_fence_hides_the_next_label(lines, budget):
+    """Whatever fences a body opens, a Markdown reader sees each label as a heading."""
+    body = "\n".join([*lines, *["words of the body"] * 30])
+    documents = [document(body, name=name) for name in ("one", "two")]
+    text = format_procedures(documents, budget=budget)
+    headings = [t for t in MarkdownIt().parse(text) if t.type == "heading_open" and t.tag == "h3"]
+    assert len(headings) == text.count("### ") == 2
 
 
 def test_cut_closes_an_open_fence():
