@@ -1,6 +1,8 @@
 """Whose classes are imported: the wheel beside the engine's own copy of the package."""
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +88,28 @@ def test_uv_in_both_orders_and_after_an_engine_reinstall(environment, wheel):
     assert_ours(environment)
     uv(environment, "--reinstall", "--no-deps", wheel)
     assert_ours(environment)
+
+
+def test_same_sources_give_the_same_bytes(tmp_path):
+    """Neither the time, the place, the umask nor the order of files changes sdist or wheel."""
+    built = []
+    for number, (umask, when) in enumerate(((0o022, 1_700_000_000), (0o077, 1_600_000_000))):
+        copy = tmp_path / ("deeper/" * number) / "checkout"
+        shutil.copytree(
+            ROOT, copy, ignore=shutil.ignore_patterns(".git", ".tox", ".venv", ".*_cache")
+        )
+        for path in [*copy.rglob("*"), copy]:
+            path.chmod(
+                0o777 & ~umask if path.is_dir() or os.access(path, os.X_OK) else 0o666 & ~umask
+            )
+            os.utime(path, (when, when))
+        run(UV, "build", "--quiet", "--out-dir", tmp_path / f"dist{number}", copy)
+        files = sorted((tmp_path / f"dist{number}").glob("*.*z")) + sorted(
+            (tmp_path / f"dist{number}").glob("*.whl")
+        )
+        built.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
+    assert len(built[0]) == 2
+    assert built[0] == built[1]
 
 
 def test_editable_install_refuses_to_test(environment):
