@@ -11,7 +11,7 @@ from functools import cached_property
 from boost_cli.core import paths, rag, registry
 
 from boost_langchain._entry import Entry, is_well_formed
-from boost_langchain._index import blocked_index
+from boost_langchain._index import blocked_index, index_is_torn
 from boost_langchain._item import Item, may_be_read, read_item
 from boost_langchain._notices import forget, say_fault
 from boost_langchain._special_files import never_ends, status_of
@@ -42,6 +42,11 @@ class Catalog:
         return blocked_index()
 
     @cached_property
+    def torn_index(self) -> bool:
+        """Whether the two files of the index are of different builds."""
+        return index_is_torn()
+
+    @cached_property
     def index_commits(self) -> Mapping[str, str]:
         """Commit per registry that the index on disk was built from."""
         if self.blocked_index:
@@ -66,8 +71,9 @@ class Catalog:
         return str(paths.cache_dir())
 
     def forget_index(self) -> None:
-        """The index was built anew: read its commits again."""
-        self.__dict__.pop("index_commits", None)
+        """The index was built anew: look at it again."""
+        for name in ("index_commits", "torn_index"):
+            self.__dict__.pop(name, None)
 
     def forget_caches(self) -> None:
         """A cache may have been made anew: look at them again."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from boost_cli.core import rag, util
 
 from boost_langchain._catalog import Catalog
-from boost_langchain._index import index_is_torn
 from boost_langchain._notices import forget, say_fault, say_once
 from boost_langchain.errors import BoostRetrievalError
 
@@ -38,6 +37,7 @@ def bring_up_to_date(catalog: Catalog) -> None:
 def build_once(catalog: Catalog) -> None:
     """Build the index, unless another thread did meanwhile or a build failed a moment ago."""
     with _build_lock:
+        catalog.forget_index()
         if rag.ready() and not _wants_build(catalog):
             return
         if time.monotonic() < _failed_builds.get(catalog.home, 0.0):
@@ -60,7 +60,7 @@ def build_once(catalog: Catalog) -> None:
 
 def say_what_never_leaves(catalog: Catalog) -> None:
     """With refresh="never", say once what is missing and will not be made."""
-    if changed_taps(catalog) is None and not index_is_torn():
+    if changed_taps(catalog) is None and not catalog.torn_index:
         say_once(
             "never index",
             catalog.home,
@@ -87,7 +87,7 @@ def say_what_never_leaves(catalog: Catalog) -> None:
 
 def changed_taps(catalog: Catalog) -> set[str] | None:
     """The registries that the index does not reflect, or None when no index can be used."""
-    if index_is_torn():
+    if catalog.torn_index:
         return None
     raw = rag._load_raw()  # noqa: SLF001 - rag.stale says whether, not how many
     if not raw or not raw.get("docs"):

@@ -14,7 +14,7 @@ from boost_langchain._catalog import Catalog
 from boost_langchain._entry import Entry, Kind, kind_of
 from boost_langchain._freshness import bring_up_to_date, build_once, say_what_never_leaves
 from boost_langchain._home import home_in_force, open_catalog
-from boost_langchain._index import TORN, damaged_index, index_is_torn
+from boost_langchain._index import TORN, damaged_index
 from boost_langchain._notices import forget, say_fault, say_nothing_tapped, say_once
 from boost_langchain.errors import BoostRetrievalError
 
@@ -93,7 +93,7 @@ def _ask_engine(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
         bring_up_to_date(catalog)
     else:
         say_what_never_leaves(catalog)
-    if index_is_torn():
+    if catalog.torn_index:
         raise BoostRetrievalError(TORN)
     hits, engine = _ask_index(catalog, query, pool)
     if hits is None and query.refresh == "auto" and not rag.ready():
