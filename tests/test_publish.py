@@ -76,7 +76,7 @@ def methods(langsmith):
 
 
 def test_250_rows_stay_250(langsmith, client):
-    """Three runs: the first writes in bounded batches, the others read and write nothing."""
+    """Case 21: three runs: the first writes in bounded batches, the others read and write nothing."""
     wanted = judgments(range(250))
     assert str(mirror(client, NAME, wanted)) == "250 created, 0 updated, 0 removed, 0 unchanged"
     # The dataset itself, then 100 + 100 + 50 rows.
@@ -196,7 +196,7 @@ def small_batches(monkeypatch):
 
 @pytest.mark.parametrize("old", [(), OLD], ids=["first run", "later run"])
 def test_cut_from_any_request_on(langsmith, client, small_batches, old):
-    """Whatever request is the last to arrive, no row is lost, and the next run finishes.
+    """Case 20: whatever request is the last to arrive, no row is lost, and the next run finishes.
 
     A single cut would be invisible: the client tries again. So it goes on until the run ends.
     """
@@ -484,7 +484,7 @@ def test_command_on_an_endpoint_where_nobody_answers(langsmith, golden):
     ],
 )
 def test_command_refused(command, langsmith, golden, status, step):
-    """One line: the endpoint, the status and the next step; exit code 1, no row written."""
+    """Case 22: one line: the endpoint, the status and the next step; exit code 1, no row written."""
     langsmith.refuse(status, **({"Retry_After": 0} if status == 429 else {}))
     code, out, err = command("--golden", golden)
     assert (code, out) == (1, "")

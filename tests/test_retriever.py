@@ -124,7 +124,7 @@ def test_query_that_is_no_string_is_named(own_catalog, query):
 
 
 async def test_k_per_call_is_honoured_everywhere(own_catalog):
-    """Invoke, ainvoke, batch, abatch and bind take k by the same rules."""
+    """Case 13: invoke, ainvoke, batch, abatch and bind take k by the same rules."""
     retriever = BoostRetriever()
     assert len(retriever.invoke(QUERY)) == 8
     assert len(retriever.invoke(QUERY, k=1)) == 1
