@@ -54,7 +54,10 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
     `boost_procedures`, once per turn, and "values" that key beside `messages`; so do "debug",
     "tasks" and "checkpoints", which show a run from inside. "messages" shows nothing of it.
 
-    A middleware that replaces the system message belongs before this one in the list.
+    A middleware that replaces the system message belongs before this one in the list. One that
+    summarizes the conversation is best placed behind it: the question is then read before it
+    may go, and what was found for it stays to the end of the turn. A turn that is resumed after
+    its question was summarized away goes on without procedures.
 
     Sync and async. The options are those of `skill_context_node`; two in one agent need
     different `kind` or `tap`.
@@ -153,9 +156,14 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
         return await handler(self._with_procedures(request))
 
     def _found(self, state: AgentState[Any]) -> dict[str, Any] | None:
-        """What was found for this very human message, if that was looked up already."""
+        """What was found for this very human message, if that was looked up already.
+
+        Where no human message is left, one was summarized or trimmed away in mid-turn: the
+        state is private to one run, so what it holds is this turn's.
+        """
         found: dict[str, Any] | None = _kept(state).get(self.name)
-        return found if found and found["turn"] == _turn_key(self._turn, state) else None
+        turn = _turn_key(self._turn, state)
+        return found if found and (not turn or found["turn"] == turn) else None
 
     def _keep(self, state: AgentState[Any], documents: list[Document]) -> dict[str, Any]:
         rendered = procedure_text(documents, budget=self._budget, screen=self._screen)
@@ -192,7 +200,7 @@ def _kept(state: AgentState[Any]) -> dict[str, Any]:
 
 
 def _turn_key(turn: Turn, state: object) -> list[Any]:
-    """Which human message a turn belongs to: its id, or its place and text."""
+    """Which human message a turn belongs to: its id, or its place and text; [] for none."""
     messages = turn.messages(state)
     index = last_human(messages)
     if index is None:

@@ -235,6 +235,41 @@ def test_nothing_while_a_tool_call_is_unanswered(own_catalog):
     assert node({"messages": [call]}) == {}
 
 
+SUMMARY = HumanMessage("SUMMARY", additional_kwargs={"lc_source": "summarization"})
+
+
+@pytest.mark.parametrize("before", [[SUMMARY], []], ids=["summarized", "trimmed"])
+async def test_question_that_is_gone_in_mid_turn(own_catalog, before):
+    """A summary is no question; without one the procedures of the turn stay as they are."""
+    node = skill_context_node(k=1)
+    ours = SystemMessage("ours", id=node.message_id)
+    call = AIMessage("", tool_calls=[{"name": "t", "args": {}, "id": "1"}])
+    state = {"messages": [*before, ours, call, ToolMessage("ok", tool_call_id="1")]}
+    assert node(state) == {}
+    assert await node.ainvoke(state) == {}
+    # Another node may just have put its own message behind.
+    state["messages"].append(SystemMessage("rules", id="boost-procedures:rule"))
+    assert node(state) == {}
+    state["messages"].append(HumanMessage(RETRY))
+    assert paths(node(state)) == [PATH]
+
+
+def test_no_question_and_no_turn_under_way(own_catalog):
+    """What an earlier turn left is removed."""
+    node = skill_context_node(k=1)
+    ours = SystemMessage("ours", id=node.message_id)
+    removal = {"messages": [RemoveMessage(node.message_id)]}
+    assert node({"messages": [ours, AIMessage("Done.")]}) == removal
+    assert node({"messages": [ours]}) == removal
+
+
+def test_query_stands_in_for_a_question_that_is_gone(own_catalog):
+    """The application's own rewriting is asked with or without a human message."""
+    assert paths(skill_context_node(k=1, query=lambda state: RETRY)({"messages": [SUMMARY]})) == [
+        PATH
+    ]
+
+
 def test_budget_bounds_the_whole_message(own_catalog):
     """Case 30: the message never exceeds the budget, and says what it left out."""
     state = {"messages": [HumanMessage(RETRY)]}

@@ -11,9 +11,10 @@ from langchain.agents.middleware import (
 )
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 from pydantic import ValidationError
 
@@ -205,20 +206,50 @@ def test_a_middleware_that_edits_the_question(own_catalog):
     assert all(procedures(system_of(messages)) for messages in model.seen)
 
 
-def test_a_summary_is_no_question(own_catalog):
-    """Langchain's summary of earlier turns poses as a human message; the question stays."""
-    model, counter = script(4, 1), Counter()
+@pytest.mark.parametrize("first", ["summarizer", "procedures"])
+@pytest.mark.parametrize("query", [None, lambda state: RETRY])
+def test_a_summary_is_no_question(own_catalog, invoke, first, query):
+    """Langchain's summary takes the question away in mid-turn; what was found for it stays."""
+    model, counter = script(4, 2), Counter()
     summarizer = GenericFakeChatModel(messages=iter([AIMessage("SUMMARY")] * 9))
-    agent = create_agent(
-        model,
-        [look],
-        middleware=[
-            SummarizationMiddleware(summarizer, trigger=("messages", 6), keep=("messages", 2)),
-            SkillContextMiddleware(k=1),
-        ],
-    )
+    middleware = [
+        SummarizationMiddleware(summarizer, trigger=("messages", 6), keep=("messages", 2)),
+        SkillContextMiddleware(k=1, query=query),
+    ]
+    if first == "procedures":
+        middleware.reverse()
+    agent = create_agent(model, [look], middleware=middleware, checkpointer=InMemorySaver())
+    invoke(agent, {"messages": [HumanMessage(RETRY)]}, config_of(counter))
+    assert counter.queries == [RETRY]
+    assert len(model.seen) == 5
+    assert [m for m in model.seen[-1] if m.type == "human"][-1].text.endswith("SUMMARY")
+    for messages in model.seen:
+        assert procedures(system_of(messages))[0].path == "skills/retry-with-backoff/SKILL.md"
+    if query is None:
+        invoke(agent, {"messages": [HumanMessage(CHUNK)]}, config_of(counter))
+        assert counter.queries == [RETRY, CHUNK]
+        for messages in model.seen[5:]:
+            assert "chunk" in procedures(system_of(messages))[0].path
+
+
+class Forgetting(AgentMiddleware):
+    """Trims the question away while it is being answered."""
+
+    def before_model(self, state, runtime):
+        """Leave the last call and its answer."""
+        if len(state["messages"]) < 5:
+            return None
+        return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *state["messages"][-2:]]}
+
+
+def test_a_question_that_was_trimmed_away(own_catalog):
+    """The turn goes on with what was found for it."""
+    model, counter = script(3, 1), Counter()
+    agent = create_agent(model, [look], middleware=[Forgetting(), SkillContextMiddleware(k=1)])
     agent.invoke({"messages": [HumanMessage(RETRY)]}, config_of(counter))
-    assert not [query for query in counter.queries if "SUMMARY" in query]
+    assert counter.queries == [RETRY]
+    assert not [m for m in model.seen[-1] if m.type == "human"]
+    assert all(procedures(system_of(messages)) for messages in model.seen)
 
 
 @pytest.mark.parametrize("text", ["zzqxj", "   "])

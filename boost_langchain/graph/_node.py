@@ -94,7 +94,8 @@ def skill_context_node(  # noqa: PLR0913 - options, most of them keyword-only
     message.
 
     It returns `{}`, no update, when there is nothing to add or to remove, while a tool call
-    of this turn is unanswered, and when `when` says no. An empty catalog or an engine fault
+    of this turn is unanswered, when the question was summarized or trimmed away while it is
+    being answered, and when `when` says no. An empty catalog or an engine fault
     never raises: the graph runs on with what a simpler ranking finds, or with nothing.
 
     Providers disagree about a system message that is not the first one: put
