@@ -312,6 +312,38 @@ def test_two_of_different_kinds(own_catalog, invoke):
         assert sorted(p.kind for p in procedures(system_of(messages))) == ["rule", "skill"]
 
 
+def test_a_name_tells_two_apart(own_catalog, invoke):
+    """Two that differ in their query alone, and one whose retriever is wrapped."""
+    model = script(1, 1)
+    middleware = [
+        SkillContextMiddleware(k=1),
+        SkillContextMiddleware(k=1, query=lambda state: CHUNK, name="topic"),
+        SkillContextMiddleware(BoostRetriever(k=1, kind="rule").with_retry()),
+    ]
+    assert [one.name for one in middleware] == [
+        "SkillContextMiddleware",
+        "SkillContextMiddleware-topic",
+        "SkillContextMiddleware-rule",
+    ]
+    agent = create_agent(model, [look], middleware=middleware)
+    invoke(agent, {"messages": [HumanMessage(RETRY)]}, {})
+    for messages in model.seen:
+        asked, topic, rule = procedures(system_of(messages))
+        assert asked.path == "skills/retry-with-backoff/SKILL.md"
+        assert "chunk" in topic.path
+        assert rule.kind == "rule"
+
+
+@pytest.mark.parametrize("option", ["retriever", "name"])
+def test_names_that_a_graph_reserves(own_catalog, option):
+    """A registry may have a colon in its name, and a node may not."""
+    odd = {"retriever": {"retriever": BoostRetriever(tap="a:b|c")}, "name": {"name": "a:b|c"}}
+    middleware = SkillContextMiddleware(**odd[option])
+    assert middleware.name == "SkillContextMiddleware-a_b_c"
+    agent = create_agent(script(0, 1), middleware=[middleware])
+    assert agent.invoke({"messages": [HumanMessage(RETRY)]})["messages"][-1].text == "Answer 0."
+
+
 def test_streams_show_what_the_docs_say(own_catalog):
     """Both streams show the private key, once found; messages and the output never hold ours."""
     agent = create_agent(script(1, 1), [look], middleware=[SkillContextMiddleware(k=1)])
@@ -328,7 +360,13 @@ def test_streams_show_what_the_docs_say(own_catalog):
 
 @pytest.mark.parametrize(
     ("options", "error"),
-    [({"k": 0}, ValidationError), ({"budget": 0}, ValueError), ({"screen": "x"}, ValueError)],
+    [
+        ({"k": 0}, ValidationError),
+        ({"budget": 0}, ValueError),
+        ({"screen": "x"}, ValueError),
+        ({"name": ""}, ValueError),
+        ({"name": 3}, TypeError),
+    ],
 )
 def test_bad_options_fail_where_they_are_written(options, error):
     """The same rules as the node's."""
