@@ -117,6 +117,11 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
         self._budget = budget
         self._screen: Screen = screen
 
+    @override
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        return f"{kind}(name={self.name!r}, retriever={self._retriever!r}, budget={self._budget!r})"
+
     @property
     @override
     def name(self) -> str:

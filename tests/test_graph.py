@@ -582,6 +582,17 @@ def test_a_name_tells_two_nodes_apart(own_catalog):
     assert "chunk" in procedures(messages[1])[0].path
 
 
+def test_a_node_shows_what_it_is():
+    """In a chain, an error or a trace: which message, from where, how much."""
+    node = skill_context_node(k=2, kind="rule", budget=900)
+    assert repr(node) == (
+        "SkillContextNode(message_id='boost-procedures:rule', "
+        "retriever=BoostRetriever(k=2, kind='rule'), budget=900)"
+    )
+    assert repr(leading_system) == "leading_system"
+    assert "0x" not in repr(node | leading_system)
+
+
 def test_documents_of_another_retriever(own_catalog):
     """Whatever their metadata holds, the record is strict JSON."""
     odd = [

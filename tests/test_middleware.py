@@ -386,3 +386,7 @@ def test_configured_retriever_decides(own_catalog, invoke):
     assert len(block["text"]) <= 2_000
     assert {p.kind for p in procedures(model.seen[0][0])} == {"rule"}
     assert middleware.name == "SkillContextMiddleware-rule"
+    assert repr(middleware) == (
+        "SkillContextMiddleware(name='SkillContextMiddleware-rule', "
+        "retriever=BoostRetriever(k=4, kind='rule'), budget=2000)"
+    )

@@ -37,6 +37,13 @@ class SkillContextNode(Runnable[Any, Update]):
         # replace each other's message.
         self.message_id = ":".join(["boost-procedures", *narrowing_of(retriever, name)])
 
+    @override
+    def __repr__(self) -> str:
+        return (
+            f"SkillContextNode(message_id={self.message_id!r}, retriever={self._retriever!r}, "
+            f"budget={self._budget!r})"
+        )
+
     def __call__(self, state: object, config: RunnableConfig | None = None) -> Update:
         """Run on a state, as a plain function would."""
         return self.invoke(state, config)
