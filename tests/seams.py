@@ -22,6 +22,8 @@ from boost_langchain.loader import CatalogLoader
 from boost_langchain.middleware import SkillContextMiddleware
 from boost_langchain.tools import skill_tools
 
+from support import shows_no_home
+
 K = 8
 
 
@@ -80,20 +82,22 @@ def middleware(query):
 
 
 def _call(tool, **arguments):
-    return tool.invoke({"type": "tool_call", "id": "1", "name": tool.name, "args": arguments})
+    call = {"type": "tool_call", "id": "1", "name": tool.name, "args": arguments}
+    message = tool.invoke(call)
+    assert message.content
+    assert shows_no_home(repr(message))
+    return message
 
 
 def search_skills(query):
     """The items that the agent's search tool lists; None: an error message."""
     message = _call(skill_tools(BoostRetriever(k=K))[0], query=query)
-    assert message.content
     return None if message.status == "error" else _documents(message.artifact)
 
 
 def read_skill(identity):
     """What the agent's reading tool gives of one item: its body, its description, an error."""
     message = _call(skill_tools()[1], id=identity)
-    assert message.content
     if message.status == "error":
         return "error"
     return "body" if message.artifact[0].metadata["has_body"] else "description"

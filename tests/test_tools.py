@@ -1,25 +1,29 @@
 """The catalog as tools: progressive disclosure, and the engine's MCP registry."""
 
+import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from boost_cli.core import gitutil
 from boost_cli.core.mcp import Registry
 from boost_cli.errors import BoostError
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import ToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
-from boost_langchain import BoostRetriever
+from boost_langchain import BoostRetriever, _files
 from boost_langchain.tools import boost_tools, skill_tools
 
-from support import OWN_TAP, skill
+from support import OWN_TAP, shows_no_home, skill
 
 ID = f"{OWN_TAP}::skills/retry-with-backoff/SKILL.md"
 EVALUATE = f"{OWN_TAP}::skills/evaluate-retrieval/SKILL.md"
@@ -94,8 +98,10 @@ def test_standard_tests_cover_every_tool():
 
 
 def call(tool, **arguments):
-    """Call a tool as an agent does."""
-    return tool.invoke({"name": tool.name, "args": arguments, "id": "1", "type": "tool_call"})
+    """Call a tool as an agent does; whatever comes of it names no directory of this machine."""
+    message = tool.invoke({"name": tool.name, "args": arguments, "id": "1", "type": "tool_call"})
+    assert shows_no_home(repr(message))
+    return message
 
 
 def agent_answers(tools, *calls):
@@ -115,7 +121,9 @@ def agent_answers(tools, *calls):
     model = Model(messages=iter([*messages, AIMessage("The end.")]))
     state = create_agent(model, tools).invoke({"messages": [HumanMessage("go")]})
     assert state["messages"][-1].content == "The end."
-    return [m for m in state["messages"] if isinstance(m, ToolMessage)]
+    answers = [m for m in state["messages"] if isinstance(m, ToolMessage)]
+    assert shows_no_home(repr(answers))
+    return answers
 
 
 # ----------------------------------------------------------------------- progressive disclosure
@@ -134,7 +142,6 @@ def test_search_lists_and_read_reads(own_catalog):
     assert whole.content.startswith(f"### retry-with-backoff (skill — {OWN_TAP}:skills/")
     assert "Respect `Retry-After`" in whole.content
     assert [d.id for d in whole.artifact] == [ID]
-    assert str(own_catalog.home) not in repr((found, whole))
 
 
 def test_empty_catalog_is_an_answer(empty_catalog):
@@ -308,6 +315,107 @@ def test_hostile_paths(shelf, path):
     assert "SECRET" not in message.content
     assert "root:" not in message.content
     assert "boost-langchain-" not in message.content
+
+
+@pytest.mark.parametrize("item", ["references/wide.md", "scripts/wide.py"])
+def test_size_is_said_in_bytes(empty_catalog, write_files, item):
+    """Two bytes to a character, checked out or not."""
+    text = "é" * 600_000
+    empty_catalog.tap(
+        write_files("wide", {"a/SKILL.md": skill("a", "deploy it"), f"a/{item}": text})
+    )
+    message = call(skill_tools()[2], id="wide::a/SKILL.md", path=item)
+    assert message.content.endswith("is larger than 1,000,000 bytes (1,200,000).")
+
+
+@pytest.mark.parametrize("name", ["references/big.md", "scripts/big.py"])
+def test_large_file_is_not_read(empty_catalog, write_files, monkeypatch, name):
+    """Its size is enough to refuse it, checked out or not."""
+    files = {"a/SKILL.md": skill("a", "deploy it"), f"a/{name}": "x" * 1_000_001}
+    empty_catalog.tap(write_files("large", files))
+    execute = gitutil._exec
+
+    def spied(argv, **options):
+        done = execute(argv, **options)
+        assert len(done.stdout) < 10_000
+        return done
+
+    monkeypatch.setattr(gitutil, "_exec", spied)
+    monkeypatch.setattr(_files, "_decode", None)
+    message = call(skill_tools()[2], id="large::a/SKILL.md", path=name)
+    assert message.content.endswith("is larger than 1,000,000 bytes (1,000,001).")
+
+
+def test_damaged_git_index(shelf, empty_catalog):
+    """What git says of it names a directory of this machine; the agent is told the remedy."""
+    (empty_catalog.clone("shelf") / ".git" / "index").write_bytes(b"damaged")
+    for path in ("", "scripts/check.py"):
+        message = shelf(path)
+        assert message.status == "error"
+        assert message.content.endswith(
+            "cannot be looked up, because git failed; run `boost heal`."
+        )
+    assert shelf("references/guide.md").content == "# Guide\n"
+
+
+def test_reason_of_a_git_failure_is_kept(shelf, empty_catalog):
+    """For a program that looks: what git said is the cause of the cause."""
+    (empty_catalog.clone("shelf") / ".git" / "index").write_bytes(b"damaged")
+    read_file = skill_tools()[2]
+    with pytest.raises(ToolException) as caught:
+        read_file.func(id="shelf::skills/mine/SKILL.md")
+    reason = caught.value.__cause__.__cause__
+    assert isinstance(reason, BoostError)
+    assert "index" in str(reason)
+
+
+def test_folder_that_reads_like_a_pattern(empty_catalog, write_files):
+    """A skill's folder is meant literally."""
+    files = {
+        f"{folder}/{name}": text
+        for folder in ("[ab]", "a", ":(top)")
+        for name, text in (("SKILL.md", skill("s", f"deploy {folder}")), ("run.py", folder))
+    }
+    empty_catalog.tap(write_files("odd", files))
+    read_file = skill_tools()[2]
+    for folder in ("[ab]", ":(top)"):
+        identity = f"odd::{folder}/SKILL.md"
+        assert call(read_file, id=identity).content.splitlines() == ["SKILL.md", "run.py"]
+        assert call(read_file, id=identity, path="run.py").content == folder
+
+
+@pytest.mark.parametrize("path", ["\0/SKILL.md", "\ud800/SKILL.md"])
+def test_folder_that_is_no_path(tap_files, path):
+    """A cache that was tampered with: one line, no exception."""
+    home = tap_files({"skills/a/SKILL.md": skill("a", "deploy it")})
+    cache = home.boost_home / "cache" / "procedures.json"
+    cache.write_text(cache.read_text().replace('"skills/a/SKILL.md"', json.dumps(path)))
+    message = call(skill_tools()[2], id=f"procedures::{path}")
+    assert message.status == "error"
+    assert message.content.endswith("leads out of its registry.")
+
+
+@pytest.fixture
+def blobless(empty_catalog, write_files):
+    """A skill whose script the clone does not hold, as the engine clones from afar."""
+    files = {"a/SKILL.md": skill("a", "deploy it"), "a/run.py": "print(1)"}
+    empty_catalog.tap(write_files("far", files))
+    source, clone = empty_catalog.repository("far"), empty_catalog.clone("far")
+    for option in ("allowFilter", "allowAnySHA1InWant"):
+        command = ["git", "-C", str(source), "config", f"uploadpack.{option}", "true"]
+        subprocess.run(command, check=True)
+    shutil.rmtree(clone)
+    options = ["--quiet", "--depth=1", "--filter=blob:none", "--sparse"]
+    subprocess.run(["git", "clone", *options, f"file://{source}", str(clone)], check=True)
+    return empty_catalog
+
+
+def test_registry_that_is_gone(blobless):
+    """What cannot be fetched is said."""
+    blobless.repository("far").rename(blobless.home / "elsewhere")
+    message = call(skill_tools()[2], id="far::a/SKILL.md", path="run.py")
+    assert message.status == "error"
+    assert message.content.endswith("cannot be fetched from its registry.")
 
 
 def test_fifty_megabytes(empty_catalog, tmp_path):
@@ -506,7 +614,7 @@ def test_skill_files_without_git(shelf, monkeypatch, empty_catalog):
     monkeypatch.setenv("PATH", "")
     message = shelf()
     assert message.status == "error"
-    assert "git failed" in message.content
+    assert "git is not on PATH" in message.content
 
 
 def test_two_tools_of_one_name_fail_when_made():
