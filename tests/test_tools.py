@@ -520,6 +520,78 @@ def test_every_outcome_is_a_tool_message(name, arguments, status, text):
     assert (message.status, message.content) == (status, text)
 
 
+def test_descriptions_are_cleaned():
+    """A registry is somebody's text too: what a reader cannot see does not reach the model."""
+    hidden = "De\u200bsc\U000e0041ribed."
+    schema = {
+        "properties": {
+            "description": {"type": "string", "description": hidden, "enum": [hidden]},
+            "list": {"type": "array", "items": {"anyOf": [{"title": hidden}, {"type": "null"}]}},
+        }
+    }
+    registry = Registry()
+    registry.register("odd", hidden, schema, lambda args: ("ok", False))
+    (tool,) = boost_tools(registry)
+    function = convert_to_openai_tool(tool)["function"]
+    assert function["description"] == "Described."
+    properties = function["parameters"]["properties"]
+    assert properties["description"] == {
+        "type": "string",
+        "description": "Described.",
+        "enum": [hidden],
+    }
+    assert properties["list"]["items"]["anyOf"] == [{"title": "Described."}, {"type": "null"}]
+    assert schema["properties"]["description"]["description"] == hidden
+    assert call(tool, description=hidden).content == "ok"
+    wrong = call(tool, description=5).content
+    assert wrong == "odd: description must be of type string, not 5"
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_no_home_in_what_a_registry_says(monkeypatch, tmp_path, elsewhere):
+    """Whatever a handler returns or raises, and whatever its description says."""
+    if elsewhere:
+        monkeypatch.setenv("BOOST_HOME", str(tmp_path / "elsewhere"))
+    boost, home = os.environ["BOOST_HOME"], os.environ["HOME"]
+
+    def raise_(args):
+        error = {"boost": BoostError, "other": FileNotFoundError}[args["kind"]]
+        path = f"{boost}/x"
+        raise error(path)
+
+    registry = Registry()
+    registry.register("say", f"See {boost}/x.", {}, lambda args: (f"{boost}/x\n{home}/y", False))
+    registry.register("refuse", "Refuse.", {}, lambda args: (f"{boost}/x", True))
+    registry.register("fail", "Fail.", {}, raise_)
+    say, refuse, fail = boost_tools(registry)
+    assert say.description == "See ~/.boost/x."
+    assert call(say).content == "~/.boost/x\n~/y"
+    assert call(refuse).content == "~/.boost/x"
+    assert call(fail, kind="boost").content == "~/.boost/x"
+    assert call(fail, kind="other").content == "fail failed: FileNotFoundError: ~/.boost/x"
+
+
+@pytest.mark.parametrize("name", sorted(set(EXAMPLES) - {"boost_discover_github"}))
+@pytest.mark.parametrize("fault", ["config", "cache", "index", "gone"])
+def test_no_home_in_what_a_broken_engine_says(tap_files, name, fault):
+    """Every tool of ours on a home that is damaged; `call` looks for its path."""
+    home = tap_files({"skills/a/SKILL.md": skill("a", "deploy it")})
+    BoostRetriever().invoke("deploy")
+    broken = {
+        "config": home.boost_home / "config.json",
+        "cache": home.boost_home / "cache" / "procedures.json",
+        "index": home.boost_home / "cache" / "rag_index.json",
+    }
+    if fault == "gone":
+        shutil.rmtree(home.clone("procedures"))
+    else:
+        broken[fault].write_text("{" if fault == "config" else "[" * 200_000)
+    message = call(every_tool()[name], **EXAMPLES[name])
+    assert message.content
+    if fault == "config" and name in {"boost_search", "boost_list", "boost_doctor"}:
+        assert "~/.boost/config.json" in message.content
+
+
 class UnprintableError(Exception):
     """An exception that cannot be shown."""
 
