@@ -60,6 +60,13 @@ def boost_retriever_in(retriever: object) -> BoostRetriever | None:
     return retriever.model_copy(update={f: bound[f] for f in ("kind", "tap") if f in bound})
 
 
+def is_plain(retriever: object) -> bool:
+    """Whether this is a `BoostRetriever` itself, with nothing but bindings and retries."""
+    while isinstance(retriever, RunnableBindingBase):
+        retriever = retriever.bound
+    return isinstance(retriever, BoostRetriever)
+
+
 def narrowing_of(retriever: object, name: str | None = None) -> list[str]:
     """What tells a retriever from another in one graph: `name`, or its kind and tap.
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,19 +12,25 @@ from boost_cli.core import gitutil
 from boost_cli.core.mcp import Registry
 from boost_cli.errors import BoostError
 from langchain.agents import create_agent
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import ToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from boost_langchain import BoostRetriever, _files
+from boost_langchain.loader import CatalogLoader
+from boost_langchain.rerank import RerankedRetriever
 from boost_langchain.tools import boost_tools, skill_tools
 
-from support import OWN_TAP, shows_no_home, skill
+from support import OWN_TAP, shows_no_home, skill, snapshot
 
 ID = f"{OWN_TAP}::skills/retry-with-backoff/SKILL.md"
 EVALUATE = f"{OWN_TAP}::skills/evaluate-retrieval/SKILL.md"
@@ -172,6 +179,109 @@ def test_retriever_bounds_what_can_be_read(own_catalog):
     assert {d.metadata["kind"] for d in found.artifact} == {"rule"}
     assert call(read, id=found.artifact[0].id).status == "success"
     assert call(read, id=ID).status == "error"
+
+
+def reversing(base):
+    """Two stages: the second turns the order of the first around."""
+
+    class Reversing(BaseDocumentCompressor):
+        """Needs whole procedures for it."""
+
+        def compress_documents(self, documents, query, callbacks=None):
+            """Last first."""
+            assert all(document.metadata["has_body"] for document in documents)
+            return list(reversed(documents))
+
+    return RerankedRetriever(base=base, compressor=Reversing(), fetch_k=8, k=8)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        pytest.param(lambda r: r.bind(k=8), id="bind"),
+        pytest.param(lambda r: r.with_retry(), id="retry"),
+        pytest.param(
+            lambda r: r.with_fallbacks([RunnableLambda(lambda query: [])]), id="fallbacks"
+        ),
+        pytest.param(lambda r: r | RunnableLambda(lambda found: found), id="sequence"),
+        pytest.param(reversing, id="reranked"),
+    ],
+)
+def test_wrapped_retrievers_list_descriptions(own_catalog, wrap):
+    """Whatever stands around a retriever: the same list, the same bounds, a body by its id."""
+    plain, _, _ = skill_tools(BoostRetriever(kind="skill"))
+    search, read, read_file = skill_tools(wrap(BoostRetriever(kind="skill")))
+    expected = call(plain, query="retry with backoff").content.split("\n\n")
+    found = call(search, query="retry with backoff")
+    assert sorted(found.content.split("\n\n")) == sorted(expected)
+    assert {d.metadata["has_body"] for d in found.artifact} == {False}
+    assert [d.id for d in call(read, id=ID).artifact] == [ID]
+    assert "SKILL.md" in call(read_file, id=EVALUATE).content
+    rules, _, _ = skill_tools(BoostRetriever(kind="rule", k=1))
+    (rule,) = call(rules, query="retry").artifact
+    assert call(read, id=rule.id).status == "error"
+
+
+def test_a_mirror_of_the_catalog(own_catalog):
+    """A vector store that CatalogLoader filled: ids of its own, and everything can be read."""
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    documents = [
+        document.model_copy(update={"id": None}) for document in CatalogLoader().lazy_load()
+    ]
+    store.add_documents(documents)
+    search, read, _ = skill_tools(store.as_retriever(search_kwargs={"k": len(documents)}))
+    listed = call(search, query="anything").content.split("\n\n")
+    assert len(listed) == len(documents)
+    first = next(item for item in listed if item.startswith(f"id: {ID}\n")).splitlines()
+    assert first[2].startswith("description: Retry failing model and network calls")
+    assert call(read, id=ID).status == "success"
+
+
+def test_documents_of_no_catalog():
+    """Any retriever's documents are listed by what they have."""
+    found = [Document(""), Document("One.\nTwo.", id="7"), Document("x" * 9_000)]
+    search, _, _ = skill_tools(RunnableLambda(lambda query: found))
+    first, second, third = call(search, query="x").content.split("\n\n")
+    assert first.splitlines() == ["id: ?", "name: unnamed (skill, from ?)", "description: "]
+    assert second.splitlines()[::2] == ["id: 7", "description: One."]
+    assert len(third) < 1_200
+
+
+@pytest.mark.parametrize("retriever", [5, "skills", BoostRetriever, [BoostRetriever()]])
+def test_what_is_no_retriever_fails_when_the_tools_are_made(retriever):
+    """The mistake is named where it was made."""
+    with pytest.raises(TypeError, match=re.escape(f"retriever={retriever!r} is no retriever")):
+        skill_tools(retriever)
+
+
+@pytest.mark.parametrize("wrap", [lambda r: r, lambda r: r.with_retry(stop_after_attempt=1)])
+def test_fault_of_a_retriever_that_raises(tap_files, wrap):
+    """A damaged index is an error message, for a retriever with on_error="raise" too."""
+    home = tap_files({"skills/a/SKILL.md": skill("a", "deploy it")})
+    BoostRetriever().invoke("deploy")
+    (home.boost_home / "cache" / "rag_index.json").write_text("[" * 200_000)
+    search, _, _ = skill_tools(wrap(BoostRetriever(on_error="raise")))
+    (message,) = agent_answers([search], ("search_skills", {"query": "deploy"}))
+    assert message.status == "error"
+    assert message.content.startswith("The catalog cannot be read: the search index is damaged")
+    assert "boost reindex --force" in message.content
+
+
+@pytest.mark.parametrize("wrap", [lambda r: r, lambda r: r.with_retry()])
+@pytest.mark.parametrize("refresh", ["never", "auto"])
+def test_reading_writes_as_searching_does(tap_files, refresh, wrap):
+    """With refresh="never" a missing cache stays missing; otherwise it is made again."""
+    home = tap_files({"skills/a/SKILL.md": skill("a", "deploy it")})
+    cache = home.boost_home / "cache" / "procedures.json"
+    cache.unlink()
+    before = snapshot(home.boost_home)
+    _, read, read_file = skill_tools(wrap(BoostRetriever(refresh=refresh)))
+    status = {"never": "error", "auto": "success"}[refresh]
+    for tool in (read, read_file):
+        assert call(tool, id="procedures::skills/a/SKILL.md").status == status
+    assert cache.exists() is (refresh == "auto")
+    if refresh == "never":
+        assert snapshot(home.boost_home) == before
 
 
 def test_budget_and_wrong_arguments(own_catalog):
@@ -408,6 +518,20 @@ def blobless(empty_catalog, write_files):
     options = ["--quiet", "--depth=1", "--filter=blob:none", "--sparse"]
     subprocess.run(["git", "clone", *options, f"file://{source}", str(clone)], check=True)
     return empty_catalog
+
+
+def test_file_that_git_fetches(blobless, monkeypatch):
+    """From the registry, unless nothing may be fetched; GIT_DIR does not stand in for the clone."""
+    monkeypatch.setenv("GIT_DIR", str(blobless.repository("far") / "nothing"))
+    never, auto = skill_tools(BoostRetriever(refresh="never"))[2], skill_tools()[2]
+    identity = "far::a/SKILL.md"
+    before = snapshot(blobless.boost_home)
+    message = call(never, id=identity, path="run.py")
+    assert message.status == "error"
+    assert 'refresh="never" fetches nothing' in message.content
+    assert snapshot(blobless.boost_home) == before
+    assert call(auto, id=identity, path="run.py").content == "print(1)"
+    assert call(never, id=identity, path="run.py").content == "print(1)"
 
 
 def test_registry_that_is_gone(blobless):
