@@ -10,7 +10,6 @@ import sys
 from contextlib import redirect_stdout
 
 from langchain.agents import create_agent
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
@@ -22,19 +21,10 @@ from boost_langchain.loader import CatalogLoader
 from boost_langchain.middleware import SkillContextMiddleware
 from boost_langchain.tools import skill_tools
 
+from recorder import scripted
 from support import shows_no_home
 
 K = 8
-
-
-class Model(GenericFakeChatModel):
-    """A scripted model that keeps what it was sent."""
-
-    seen: list
-
-    def _generate(self, messages, *args, **kwargs):
-        self.seen.append(messages)
-        return super()._generate(messages, *args, **kwargs)
 
 
 def _ids(found):
@@ -73,7 +63,7 @@ def node(query):
 
 def middleware(query):
     """The procedures in the model call of an agent."""
-    model = Model(messages=iter([AIMessage("Done.")]), seen=[])
+    model = scripted(AIMessage("Done."))
     state = create_agent(model, middleware=[SkillContextMiddleware(k=K)]).invoke(
         {"messages": [HumanMessage(query)]}
     )

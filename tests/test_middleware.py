@@ -10,7 +10,6 @@ from langchain.agents.middleware import (
     SummarizationMiddleware,
 )
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -22,24 +21,12 @@ from boost_langchain import BoostRetriever
 from boost_langchain.graph import procedures
 from boost_langchain.middleware import SkillContextMiddleware
 
+from recorder import scripted
+
 RETRY = "How do I retry a model call with backoff?"
 CHUNK = "How do I chunk Markdown documents?"
 MARK = "Procedures from the boost catalog"
 CACHED = {"type": "text", "text": "You are brief.", "cache_control": {"type": "ephemeral"}}
-
-
-class RecordingModel(GenericFakeChatModel):
-    """A scripted model that takes tools and keeps what it was sent."""
-
-    seen: list
-
-    def bind_tools(self, tools, **kwargs):
-        """Its calls are in the script."""
-        return self
-
-    def _generate(self, messages, *args, **kwargs):
-        self.seen.append(messages)
-        return super()._generate(messages, *args, **kwargs)
 
 
 class Counter(BaseCallbackHandler):
@@ -67,7 +54,7 @@ def script(calls_per_turn, turns):
             call = {"name": "look", "args": {"at": "it"}, "id": f"{turn}-{number}"}
             messages.append(AIMessage("", tool_calls=[call]))
         messages.append(AIMessage(f"Answer {turn}."))
-    return RecordingModel(messages=iter(messages), seen=[])
+    return scripted(*messages)
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -211,7 +198,7 @@ def test_a_middleware_that_edits_the_question(own_catalog):
 def test_a_summary_is_no_question(own_catalog, invoke, first, query):
     """Langchain's summary takes the question away in mid-turn; what was found for it stays."""
     model, counter = script(4, 2), Counter()
-    summarizer = GenericFakeChatModel(messages=iter([AIMessage("SUMMARY")] * 9))
+    summarizer = scripted(*[AIMessage("SUMMARY")] * 9)
     middleware = [
         SummarizationMiddleware(summarizer, trigger=("messages", 6), keep=("messages", 2)),
         SkillContextMiddleware(k=1, query=query),

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from boost_cli.core import gitutil
@@ -14,7 +15,6 @@ from boost_cli.errors import BoostError
 from langchain.agents import create_agent
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import ToolException
@@ -30,6 +30,7 @@ from boost_langchain.loader import CatalogLoader
 from boost_langchain.rerank import RerankedRetriever
 from boost_langchain.tools import boost_tools, skill_tools
 
+from recorder import scripted
 from support import OWN_TAP, shows_no_home, skill, snapshot
 
 ID = f"{OWN_TAP}::skills/retry-with-backoff/SKILL.md"
@@ -113,19 +114,11 @@ def call(tool, **arguments):
 
 def agent_answers(tools, *calls):
     """Run an agent whose model makes these calls, then answers; return the tool messages."""
-
-    class Model(GenericFakeChatModel):
-        """Takes tools."""
-
-        def bind_tools(self, tools, **kwargs):
-            """Its calls are in the script."""
-            return self
-
     messages = [
         AIMessage("", tool_calls=[{"name": name, "args": args, "id": str(number)}])
         for number, (name, args) in enumerate(calls)
     ]
-    model = Model(messages=iter([*messages, AIMessage("The end.")]))
+    model = scripted(*messages, AIMessage("The end."))
     state = create_agent(model, tools).invoke({"messages": [HumanMessage("go")]})
     assert state["messages"][-1].content == "The end."
     answers = [m for m in state["messages"] if isinstance(m, ToolMessage)]
@@ -784,17 +777,8 @@ def test_interrupt_inside_a_handler():
     registry = Registry()
     registry.register("ask", "Ask.", {}, lambda args: (f"they said {interrupt('approve?')}", False))
 
-    class Model(GenericFakeChatModel):
-        """Takes tools."""
-
-        def bind_tools(self, tools, **kwargs):
-            """Its calls are in the script."""
-            return self
-
     script = [AIMessage("", tool_calls=[{"name": "ask", "args": {}, "id": "1"}]), AIMessage("End.")]
-    agent = create_agent(
-        Model(messages=iter(script)), boost_tools(registry), checkpointer=InMemorySaver()
-    )
+    agent = create_agent(scripted(*script), boost_tools(registry), checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "1"}}
     state = agent.invoke({"messages": [HumanMessage("go")]}, config)
     assert state["__interrupt__"][0].value == "approve?"
@@ -853,14 +837,13 @@ def test_engines_own_errors_reach_the_agent(empty_catalog, write_files):
     assert all(m.content.strip() for m in messages)
     assert "name must be of type string, not None" in messages[0].content
     assert "the argument name is missing" in messages[1].content
-    assert "one" in messages[8].content
-    assert "two" in messages[8].content
+    assert "multiple taps: one, two (qualify it" in messages[8].content
 
 
 @pytest.mark.parametrize(
     ("script", "status", "part"),
     [
-        (None, "error", "gh"),
+        (None, "error", "needs the `gh` CLI"),
         ("exit 1", "error", "GitHub code search failed"),
         ("echo 'not json'", "error", "GitHub code search failed"),
         ("echo '[]'", "error", "boost_discover_github failed: AttributeError"),
@@ -877,21 +860,31 @@ def test_discover_github(own_catalog, gh, script, status, part):
     assert part in message.content
 
 
-def test_discover_github_bounds_its_limit(own_catalog, gh, tmp_path):
+@pytest.mark.parametrize(("limit", "asked"), [(500, "100"), (7, "7"), (None, "20")])
+def test_discover_github_bounds_its_limit(own_catalog, gh, tmp_path, limit, asked):
     """A limit above 100 is asked for as 100."""
-    gh(f"echo \"$@\" > {tmp_path}/asked; echo '{{}}'")
-    call(every_tool()["boost_discover_github"], query="x", limit=500)
-    assert "100" in Path(tmp_path / "asked").read_text()
+    gh(f"printf '%s\\n' \"$@\" > {tmp_path}/asked; echo '{{}}'")
+    call(every_tool()["boost_discover_github"], query="x", **({"limit": limit} if limit else {}))
+    (path,) = [a for a in (tmp_path / "asked").read_text().splitlines() if "search/code" in a]
+    assert parse_qs(urlsplit(path).query)["per_page"] == [asked]
 
 
 def test_discover_github_that_hangs(own_catalog, gh, monkeypatch):
     """A gh that never answers is an error message once the engine's time is up."""
-    real = subprocess.run
+    real, late = subprocess.run, []
 
-    def impatient(*args, **options):
-        return real(*args, **options | ({"timeout": 0.2} if "timeout" in options else {}))
+    def impatient(command, **options):
+        if Path(command[0]).name != "gh":
+            return real(command, **options)
+        try:
+            return real(command, **options | {"timeout": 0.2})
+        except subprocess.TimeoutExpired:
+            late.append(options["timeout"])  # the engine's own
+            raise
 
     monkeypatch.setattr(subprocess, "run", impatient)
-    gh("sleep 5")
+    gh("exec sleep 5")
     message = call(every_tool()["boost_discover_github"], query="x")
     assert message.status == "error"
+    assert "GitHub code search failed" in message.content
+    assert len(late) == 1
