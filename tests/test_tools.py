@@ -797,6 +797,20 @@ def test_skill_files_without_git(shelf, monkeypatch, empty_catalog):
     assert "git is not on PATH" in message.content
 
 
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"registry": 5}, "registry=5 is no MCP registry: it has no specs()"),
+        ({"include": 5}, "include=5 is no collection of names"),
+        ({"include": [5, []]}, "include=[5, []] is no collection of names"),
+    ],
+)
+def test_wrong_options_fail_when_the_tools_are_made(arguments, shown):
+    """The mistake is named where it was made."""
+    with pytest.raises(TypeError, match=re.escape(shown)):
+        boost_tools(**arguments)
+
+
 def test_two_tools_of_one_name_fail_when_made():
     """A collision is the registry's mistake, found before an agent runs."""
 

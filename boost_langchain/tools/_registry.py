@@ -61,6 +61,7 @@ def boost_tools(
             its tools only read, so look at what a registry of your own registers.
 
     Raises:
+        TypeError: `registry` is no registry, or `include` no collection of names.
         ValueError: `include` has a name that the registry does not, or two tools have one
             name.
 
@@ -72,7 +73,7 @@ def boost_tools(
         #> ['boost_search', 'boost_read']
         ```
     """
-    source = _engines_registry() if registry is None else registry
+    source = _engines_registry() if registry is None else _checked(registry)
     specs = source.specs()
     names = [spec["name"] for spec in specs]
     if repeated := {name for name in names if names.count(name) > 1}:
@@ -81,7 +82,7 @@ def boost_tools(
     if include is None:
         wanted = set(names) - CHANGES_THE_MACHINE
     else:
-        wanted = {include} if isinstance(include, str) else set(include)
+        wanted = _names(include)
         if unknown := wanted.difference(names):
             msg = f"no tool is called {', '.join(sorted(unknown))}; there are: {', '.join(names)}"
             raise ValueError(msg)
@@ -209,6 +210,22 @@ def _described(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", **schema, "properties": schema.get("properties") or {}}
+
+
+def _checked(registry: Registry) -> Registry:
+    for method in ("specs", "call"):
+        if not callable(getattr(registry, method, None)):
+            msg = f"registry={registry!r} is no MCP registry: it has no {method}()"
+            raise TypeError(msg)
+    return registry
+
+
+def _names(include: Collection[str]) -> set[str]:
+    names = [include] if isinstance(include, str) else include
+    if not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
+        msg = f"include={include!r} is no collection of names; pass ['boost_search'], say, or None"
+        raise TypeError(msg)
+    return set(names)
 
 
 def _engines_registry() -> Registry:
