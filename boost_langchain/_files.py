@@ -127,6 +127,28 @@ def read_contained(root: str, relative: str) -> FileText:
     return _decode(*read_bytes(contained_path(root, relative)))
 
 
+def read_whole(root: str, relative: str) -> str:
+    """Read a UTF-8 file that lies inside `root`, all of it or nothing.
+
+    Raises:
+        RefusedFileError: It is larger than `MAX_BYTES`; or see `read_contained`.
+    """
+    with open_regular(contained_path(root, relative)) as file:
+        try:
+            refuse_large(os.fstat(file.fileno()).st_size)
+            data = file.read(MAX_BYTES)
+        except OSError as e:
+            raise _unreadable(e) from e
+    return _decode(data).text
+
+
+def refuse_large(size: int) -> None:
+    """Raise RefusedFileError if a file of `size` bytes is one that is not read in part."""
+    if size > MAX_BYTES:
+        msg = f"is larger than {MAX_BYTES:,} bytes ({size:,})"
+        raise RefusedFileError(msg)
+
+
 def read_text(real: str) -> FileText:
     """Read a file that a user names: as `read_contained` does, but only if it is text.
 
@@ -143,7 +165,7 @@ def read_text(real: str) -> FileText:
     return _decode(data, omitted)
 
 
-def _decode(data: bytes, omitted: int) -> FileText:
+def _decode(data: bytes, omitted: int = 0) -> FileText:
     # A cut may fall inside a character: the decoder then keeps its first bytes back.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(data, final=not omitted)

@@ -49,7 +49,7 @@ class Turn:
             return None
         if self.query is not None:
             return _text(_now(self.query, state, "query"))
-        return last_human_text(messages)
+        return _asked(messages)
 
     async def aquestion(self, state: object) -> str | None:
         """Like `question`; `query` and `when` may be async, and sync ones do not block."""
@@ -60,7 +60,7 @@ class Turn:
             return None
         if self.query is not None:
             return _text(await _later(self.query, state))
-        return last_human_text(messages)
+        return _asked(messages)
 
     def messages(self, state: object) -> list[BaseMessage]:
         """The messages in `state`; what is no message is passed over."""
@@ -83,15 +83,6 @@ def last_human(messages: Sequence[BaseMessage]) -> int | None:
     return None
 
 
-def last_human_text(messages: Sequence[BaseMessage]) -> str:
-    """The text of the last human message, or "".
-
-    Earlier human turns never stand in for it: they are answered context.
-    """
-    index = last_human(messages)
-    return "" if index is None else message_text(messages[index])
-
-
 def message_text(message: BaseMessage) -> str:
     """The text of a message, its text blocks joined by newlines."""
     if isinstance(message.content, str):
@@ -110,8 +101,26 @@ def content_blocks(message: BaseMessage) -> list[dict[str, Any]]:
     return [{"type": "text", "text": p} if isinstance(p, str) else p for p in parts if p]
 
 
+def _asked(messages: Sequence[BaseMessage]) -> str | None:
+    """The text of the last human message; "" without one, None where it is gone in mid-turn.
+
+    Earlier human turns never stand in for it: they are answered context. A summarizer that
+    runs between two model calls may take the question away while it is being answered.
+    """
+    index = last_human(messages)
+    if index is not None:
+        return message_text(messages[index])
+    spoken = [message for message in messages if message.type != "system"]
+    answering = bool(spoken) and isinstance(spoken[-1], ToolMessage)
+    return None if answering or any(map(_is_summary, messages)) else ""
+
+
+def _is_summary(message: BaseMessage) -> bool:
+    return message.additional_kwargs.get("lc_source") == "summarization"
+
+
 def _is_human(message: BaseMessage) -> bool:
-    if message.additional_kwargs.get("lc_source") == "summarization":
+    if _is_summary(message):
         return False  # langchain's summary of earlier turns poses as a human message
     if isinstance(message, ChatMessage):
         return message.role in {"user", "human"}

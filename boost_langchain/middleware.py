@@ -4,6 +4,7 @@ Translates the question of a turn into a text block of the system message of its
 nothing is written into messages, output or checkpoints.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, NotRequired, cast, override
 
@@ -22,6 +23,7 @@ except ModuleNotFoundError as e:
     raise ModuleNotFoundError(msg, name=e.name) from e
 
 from boost_langchain._entry import Kind
+from boost_langchain._narrowing import chosen_retriever, narrowing_of
 from boost_langchain._procedures import (
     BUDGET,
     Screen,
@@ -30,7 +32,6 @@ from boost_langchain._procedures import (
     procedure_text,
 )
 from boost_langchain._turn import Turn, content_blocks, last_human
-from boost_langchain.retriever import chosen_retriever, narrowing_of
 
 __all__ = ["SkillContextMiddleware"]
 
@@ -54,10 +55,13 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
     `boost_procedures`, once per turn, and "values" that key beside `messages`; so do "debug",
     "tasks" and "checkpoints", which show a run from inside. "messages" shows nothing of it.
 
-    A middleware that replaces the system message belongs before this one in the list.
+    A middleware that replaces the system message belongs before this one in the list. One that
+    summarizes the conversation is best placed behind it: the question is then read before it
+    may go, and what was found for it stays to the end of the turn. A turn that is resumed after
+    its question was summarized away goes on without procedures.
 
-    Sync and async. The options are those of `skill_context_node`; two in one agent need
-    different `kind` or `tap`.
+    Sync and async. The options are those of `skill_context_node`; two in one agent need a
+    different kind, tap or `name`.
 
     Args:
         retriever: A configured retriever; it decides wholesale. None: `BoostRetriever(k, kind)`.
@@ -67,11 +71,13 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
         when: Whether to hand over anything this turn, from the state. May be async.
         budget: The most characters of the text block, at least 500; None: no limit.
         screen: "label" or "drop" what the engine's injection scan flags; None: no scan.
+        name: What the middleware's name holds instead of the retriever's `kind` and `tap`, for
+            two in one agent that differ in something else, `query` say.
 
     Raises:
         pydantic.ValidationError: `k` or `kind` is wrong.
         TypeError: An option is of a wrong type; at run time, `query` gave no string.
-        ValueError: `budget` or `screen` has a value that means nothing.
+        ValueError: `budget`, `screen` or `name` has a value that means nothing.
 
     Example:
         ```python
@@ -101,19 +107,27 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
         when: Callable[[Any], Any] | None = None,
         budget: int | None = BUDGET,
         screen: Screen = None,
+        name: str | None = None,
     ) -> None:
         super().__init__()
         check_options(budget, screen)
         self._retriever = chosen_retriever(retriever, k, kind)
+        self._suffix = narrowing_of(self._retriever, name)
         self._turn = Turn(query=query, when=when)
         self._budget = budget
         self._screen: Screen = screen
 
+    @override
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        return f"{kind}(name={self.name!r}, retriever={self._retriever!r}, budget={self._budget!r})"
+
     @property
     @override
     def name(self) -> str:
-        """The class's name, with what the retriever is narrowed to."""
-        return "-".join([type(self).__name__, *narrowing_of(self._retriever)])
+        """The class's name, with the `name` option or what the retriever is narrowed to."""
+        # LangGraph allows neither in the name of a node, and a registry may have them in its own.
+        return re.sub("[:|]", "_", "-".join([type(self).__name__, *self._suffix]))
 
     @override
     def before_model(
@@ -153,9 +167,14 @@ class SkillContextMiddleware(AgentMiddleware[AgentState[Any], ContextT, Response
         return await handler(self._with_procedures(request))
 
     def _found(self, state: AgentState[Any]) -> dict[str, Any] | None:
-        """What was found for this very human message, if that was looked up already."""
+        """What was found for this very human message, if that was looked up already.
+
+        Where no human message is left, one was summarized or trimmed away in mid-turn: the
+        state is private to one run, so what it holds is this turn's.
+        """
         found: dict[str, Any] | None = _kept(state).get(self.name)
-        return found if found and found["turn"] == _turn_key(self._turn, state) else None
+        turn = _turn_key(self._turn, state)
+        return found if found and (not turn or found["turn"] == turn) else None
 
     def _keep(self, state: AgentState[Any], documents: list[Document]) -> dict[str, Any]:
         rendered = procedure_text(documents, budget=self._budget, screen=self._screen)
@@ -192,7 +211,7 @@ def _kept(state: AgentState[Any]) -> dict[str, Any]:
 
 
 def _turn_key(turn: Turn, state: object) -> list[Any]:
-    """Which human message a turn belongs to: its id, or its place and text."""
+    """Which human message a turn belongs to: its id, or its place and text; [] for none."""
     messages = turn.messages(state)
     index = last_human(messages)
     if index is None:

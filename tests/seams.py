@@ -10,7 +10,6 @@ import sys
 from contextlib import redirect_stdout
 
 from langchain.agents import create_agent
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
@@ -22,17 +21,10 @@ from boost_langchain.loader import CatalogLoader
 from boost_langchain.middleware import SkillContextMiddleware
 from boost_langchain.tools import skill_tools
 
+from recorder import scripted
+from support import shows_no_home
+
 K = 8
-
-
-class Model(GenericFakeChatModel):
-    """A scripted model that keeps what it was sent."""
-
-    seen: list
-
-    def _generate(self, messages, *args, **kwargs):
-        self.seen.append(messages)
-        return super()._generate(messages, *args, **kwargs)
 
 
 def _ids(found):
@@ -71,7 +63,7 @@ def node(query):
 
 def middleware(query):
     """The procedures in the model call of an agent."""
-    model = Model(messages=iter([AIMessage("Done.")]), seen=[])
+    model = scripted(AIMessage("Done."))
     state = create_agent(model, middleware=[SkillContextMiddleware(k=K)]).invoke(
         {"messages": [HumanMessage(query)]}
     )
@@ -80,20 +72,22 @@ def middleware(query):
 
 
 def _call(tool, **arguments):
-    return tool.invoke({"type": "tool_call", "id": "1", "name": tool.name, "args": arguments})
+    call = {"type": "tool_call", "id": "1", "name": tool.name, "args": arguments}
+    message = tool.invoke(call)
+    assert message.content
+    assert shows_no_home(repr(message))
+    return message
 
 
 def search_skills(query):
     """The items that the agent's search tool lists; None: an error message."""
     message = _call(skill_tools(BoostRetriever(k=K))[0], query=query)
-    assert message.content
     return None if message.status == "error" else _documents(message.artifact)
 
 
 def read_skill(identity):
     """What the agent's reading tool gives of one item: its body, its description, an error."""
     message = _call(skill_tools()[1], id=identity)
-    assert message.content
     if message.status == "error":
         return "error"
     return "body" if message.artifact[0].metadata["has_body"] else "description"

@@ -15,6 +15,12 @@ def skill(name, description="", body="", **fields):
     return f"---\n{lines}---\n{body}\n"
 
 
+def shows_no_home(text):
+    """Whether a text that a model reads names no home directory of this machine."""
+    homes = (os.environ.get(variable) for variable in ("HOME", "BOOST_HOME"))
+    return not any(home in text for home in homes if home)
+
+
 def snapshot(directory):
     """Every file below a directory, with its bytes and time of change."""
     return {

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, TypedDict
 
 import pytest
+from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -19,7 +21,7 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
@@ -28,6 +30,7 @@ from pydantic import BaseModel, ValidationError
 from boost_langchain import BoostRetriever, skill_context_node
 from boost_langchain._rendering import parse_prefix
 from boost_langchain.graph import Procedure, leading_system, procedures
+from boost_langchain.rerank import EmbeddingsReranker, RerankedRetriever
 
 from support import skill
 
@@ -235,6 +238,41 @@ def test_nothing_while_a_tool_call_is_unanswered(own_catalog):
     assert node({"messages": [call]}) == {}
 
 
+SUMMARY = HumanMessage("SUMMARY", additional_kwargs={"lc_source": "summarization"})
+
+
+@pytest.mark.parametrize("before", [[SUMMARY], []], ids=["summarized", "trimmed"])
+async def test_question_that_is_gone_in_mid_turn(own_catalog, before):
+    """A summary is no question; without one the procedures of the turn stay as they are."""
+    node = skill_context_node(k=1)
+    ours = SystemMessage("ours", id=node.message_id)
+    call = AIMessage("", tool_calls=[{"name": "t", "args": {}, "id": "1"}])
+    state = {"messages": [*before, ours, call, ToolMessage("ok", tool_call_id="1")]}
+    assert node(state) == {}
+    assert await node.ainvoke(state) == {}
+    # Another node may just have put its own message behind.
+    state["messages"].append(SystemMessage("rules", id="boost-procedures:rule"))
+    assert node(state) == {}
+    state["messages"].append(HumanMessage(RETRY))
+    assert paths(node(state)) == [PATH]
+
+
+def test_no_question_and_no_turn_under_way(own_catalog):
+    """What an earlier turn left is removed."""
+    node = skill_context_node(k=1)
+    ours = SystemMessage("ours", id=node.message_id)
+    removal = {"messages": [RemoveMessage(node.message_id)]}
+    assert node({"messages": [ours, AIMessage("Done.")]}) == removal
+    assert node({"messages": [ours]}) == removal
+
+
+def test_query_stands_in_for_a_question_that_is_gone(own_catalog):
+    """The application's own rewriting is asked with or without a human message."""
+    assert paths(skill_context_node(k=1, query=lambda state: RETRY)({"messages": [SUMMARY]})) == [
+        PATH
+    ]
+
+
 def test_budget_bounds_the_whole_message(own_catalog):
     """Case 30: the message never exceeds the budget, and says what it left out."""
     state = {"messages": [HumanMessage(RETRY)]}
@@ -338,6 +376,8 @@ def test_screen_that_drops_everything_is_no_update(tap_files):
         ({"when": True}, TypeError, "when=True cannot be called"),
         ({"messages_key": ""}, TypeError, "messages_key=''"),
         ({"messages_key": 5}, TypeError, "messages_key=5"),
+        ({"name": 5}, TypeError, "name=5 is no string"),
+        ({"name": " "}, ValueError, "name=' ' tells nothing apart"),
     ],
 )
 def test_bad_options_fail_where_they_are_written(options, error, shown):
@@ -485,6 +525,72 @@ def test_bound_retrievers_keep_their_own_message(own_catalog):
     assert rules.message_id != skill_context_node(BoostRetriever()).message_id
     foreign = RunnableLambda(lambda query: [])
     assert skill_context_node(foreign).message_id == "boost-procedures"
+
+
+def reranked(base):
+    """Two stages over a base."""
+    return RerankedRetriever(
+        base=base, compressor=EmbeddingsReranker(embeddings=DeterministicFakeEmbedding(size=4))
+    )
+
+
+def compressed(base):
+    """Langchain's own retriever over a base."""
+    compressor = EmbeddingsReranker(embeddings=DeterministicFakeEmbedding(size=4))
+    return ContextualCompressionRetriever(base_compressor=compressor, base_retriever=base)
+
+
+WRAPPERS = [
+    pytest.param(lambda r: r.with_config(tags=["t"]), id="config"),
+    pytest.param(lambda r: r.with_retry(), id="retry"),
+    pytest.param(lambda r: r.with_fallbacks([BoostRetriever()]), id="fallbacks"),
+    pytest.param(lambda r: r.configurable_fields(k=ConfigurableField("k")), id="configurable"),
+    pytest.param(lambda r: r | RunnableLambda(lambda found: found[:1]), id="sequence"),
+    pytest.param(reranked, id="reranked"),
+    pytest.param(compressed, id="compressed"),
+    pytest.param(lambda r: reranked(r).with_retry().with_fallbacks([r]), id="nested"),
+]
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_wrapped_retrievers_keep_their_own_message(own_catalog, wrap):
+    """One node for skills and one for rules, however their retrievers are wrapped."""
+    plain, rules = BoostRetriever(k=1), BoostRetriever(k=1, kind="rule")
+    assert skill_context_node(wrap(plain)).message_id == "boost-procedures"
+    assert skill_context_node(wrap(rules)).message_id == "boost-procedures:rule"
+    bound = wrap(rules).bind(kind="skill", tap="langchain-procedures")
+    assert skill_context_node(bound).message_id == "boost-procedures:skill:langchain-procedures"
+    graph = StateGraph(MessagesState)
+    graph.add_node("skills", skill_context_node(wrap(BoostRetriever(k=1, kind="skill"))))
+    graph.add_node("rules", skill_context_node(wrap(rules)))
+    graph.add_edge(START, "skills")
+    graph.add_edge("skills", "rules")
+    messages = graph.compile().invoke({"messages": [HumanMessage(RETRY)]})["messages"]
+    assert [{p.kind for p in procedures(m)} for m in injected(messages)] == [{"skill"}, {"rule"}]
+
+
+def test_a_name_tells_two_nodes_apart(own_catalog):
+    """Two that differ in their query alone."""
+    graph = StateGraph(MessagesState)
+    graph.add_node("asked", skill_context_node(k=1, kind="skill"))
+    graph.add_node("topic", skill_context_node(k=1, query=lambda state: CHUNK, name="topic"))
+    graph.add_edge(START, "asked")
+    graph.add_edge("asked", "topic")
+    messages = injected(graph.compile().invoke({"messages": [HumanMessage(RETRY)]})["messages"])
+    assert [m.id for m in messages] == ["boost-procedures:skill", "boost-procedures:topic"]
+    assert procedures(messages[0])[0].path == PATH
+    assert "chunk" in procedures(messages[1])[0].path
+
+
+def test_a_node_shows_what_it_is():
+    """In a chain, an error or a trace: which message, from where, how much."""
+    node = skill_context_node(k=2, kind="rule", budget=900)
+    assert repr(node) == (
+        "SkillContextNode(message_id='boost-procedures:rule', "
+        "retriever=BoostRetriever(k=2, kind='rule'), budget=900)"
+    )
+    assert repr(leading_system) == "leading_system"
+    assert "0x" not in repr(node | leading_system)
 
 
 def test_documents_of_another_retriever(own_catalog):

@@ -10,10 +10,10 @@ from langchain.agents.middleware import (
     SummarizationMiddleware,
 )
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 from pydantic import ValidationError
 
@@ -21,24 +21,12 @@ from boost_langchain import BoostRetriever
 from boost_langchain.graph import procedures
 from boost_langchain.middleware import SkillContextMiddleware
 
+from recorder import scripted
+
 RETRY = "How do I retry a model call with backoff?"
 CHUNK = "How do I chunk Markdown documents?"
 MARK = "Procedures from the boost catalog"
 CACHED = {"type": "text", "text": "You are brief.", "cache_control": {"type": "ephemeral"}}
-
-
-class RecordingModel(GenericFakeChatModel):
-    """A scripted model that takes tools and keeps what it was sent."""
-
-    seen: list
-
-    def bind_tools(self, tools, **kwargs):
-        """Its calls are in the script."""
-        return self
-
-    def _generate(self, messages, *args, **kwargs):
-        self.seen.append(messages)
-        return super()._generate(messages, *args, **kwargs)
 
 
 class Counter(BaseCallbackHandler):
@@ -66,7 +54,7 @@ def script(calls_per_turn, turns):
             call = {"name": "look", "args": {"at": "it"}, "id": f"{turn}-{number}"}
             messages.append(AIMessage("", tool_calls=[call]))
         messages.append(AIMessage(f"Answer {turn}."))
-    return RecordingModel(messages=iter(messages), seen=[])
+    return scripted(*messages)
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -205,20 +193,50 @@ def test_a_middleware_that_edits_the_question(own_catalog):
     assert all(procedures(system_of(messages)) for messages in model.seen)
 
 
-def test_a_summary_is_no_question(own_catalog):
-    """Langchain's summary of earlier turns poses as a human message; the question stays."""
-    model, counter = script(4, 1), Counter()
-    summarizer = GenericFakeChatModel(messages=iter([AIMessage("SUMMARY")] * 9))
-    agent = create_agent(
-        model,
-        [look],
-        middleware=[
-            SummarizationMiddleware(summarizer, trigger=("messages", 6), keep=("messages", 2)),
-            SkillContextMiddleware(k=1),
-        ],
-    )
+@pytest.mark.parametrize("first", ["summarizer", "procedures"])
+@pytest.mark.parametrize("query", [None, lambda state: RETRY])
+def test_a_summary_is_no_question(own_catalog, invoke, first, query):
+    """Langchain's summary takes the question away in mid-turn; what was found for it stays."""
+    model, counter = script(4, 2), Counter()
+    summarizer = scripted(*[AIMessage("SUMMARY")] * 9)
+    middleware = [
+        SummarizationMiddleware(summarizer, trigger=("messages", 6), keep=("messages", 2)),
+        SkillContextMiddleware(k=1, query=query),
+    ]
+    if first == "procedures":
+        middleware.reverse()
+    agent = create_agent(model, [look], middleware=middleware, checkpointer=InMemorySaver())
+    invoke(agent, {"messages": [HumanMessage(RETRY)]}, config_of(counter))
+    assert counter.queries == [RETRY]
+    assert len(model.seen) == 5
+    assert [m for m in model.seen[-1] if m.type == "human"][-1].text.endswith("SUMMARY")
+    for messages in model.seen:
+        assert procedures(system_of(messages))[0].path == "skills/retry-with-backoff/SKILL.md"
+    if query is None:
+        invoke(agent, {"messages": [HumanMessage(CHUNK)]}, config_of(counter))
+        assert counter.queries == [RETRY, CHUNK]
+        for messages in model.seen[5:]:
+            assert "chunk" in procedures(system_of(messages))[0].path
+
+
+class Forgetting(AgentMiddleware):
+    """Trims the question away while it is being answered."""
+
+    def before_model(self, state, runtime):
+        """Leave the last call and its answer."""
+        if len(state["messages"]) < 5:
+            return None
+        return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *state["messages"][-2:]]}
+
+
+def test_a_question_that_was_trimmed_away(own_catalog):
+    """The turn goes on with what was found for it."""
+    model, counter = script(3, 1), Counter()
+    agent = create_agent(model, [look], middleware=[Forgetting(), SkillContextMiddleware(k=1)])
     agent.invoke({"messages": [HumanMessage(RETRY)]}, config_of(counter))
-    assert not [query for query in counter.queries if "SUMMARY" in query]
+    assert counter.queries == [RETRY]
+    assert not [m for m in model.seen[-1] if m.type == "human"]
+    assert all(procedures(system_of(messages)) for messages in model.seen)
 
 
 @pytest.mark.parametrize("text", ["zzqxj", "   "])
@@ -281,6 +299,38 @@ def test_two_of_different_kinds(own_catalog, invoke):
         assert sorted(p.kind for p in procedures(system_of(messages))) == ["rule", "skill"]
 
 
+def test_a_name_tells_two_apart(own_catalog, invoke):
+    """Two that differ in their query alone, and one whose retriever is wrapped."""
+    model = script(1, 1)
+    middleware = [
+        SkillContextMiddleware(k=1),
+        SkillContextMiddleware(k=1, query=lambda state: CHUNK, name="topic"),
+        SkillContextMiddleware(BoostRetriever(k=1, kind="rule").with_retry()),
+    ]
+    assert [one.name for one in middleware] == [
+        "SkillContextMiddleware",
+        "SkillContextMiddleware-topic",
+        "SkillContextMiddleware-rule",
+    ]
+    agent = create_agent(model, [look], middleware=middleware)
+    invoke(agent, {"messages": [HumanMessage(RETRY)]}, {})
+    for messages in model.seen:
+        asked, topic, rule = procedures(system_of(messages))
+        assert asked.path == "skills/retry-with-backoff/SKILL.md"
+        assert "chunk" in topic.path
+        assert rule.kind == "rule"
+
+
+@pytest.mark.parametrize("option", ["retriever", "name"])
+def test_names_that_a_graph_reserves(own_catalog, option):
+    """A registry may have a colon in its name, and a node may not."""
+    odd = {"retriever": {"retriever": BoostRetriever(tap="a:b|c")}, "name": {"name": "a:b|c"}}
+    middleware = SkillContextMiddleware(**odd[option])
+    assert middleware.name == "SkillContextMiddleware-a_b_c"
+    agent = create_agent(script(0, 1), middleware=[middleware])
+    assert agent.invoke({"messages": [HumanMessage(RETRY)]})["messages"][-1].text == "Answer 0."
+
+
 def test_streams_show_what_the_docs_say(own_catalog):
     """Both streams show the private key, once found; messages and the output never hold ours."""
     agent = create_agent(script(1, 1), [look], middleware=[SkillContextMiddleware(k=1)])
@@ -297,7 +347,13 @@ def test_streams_show_what_the_docs_say(own_catalog):
 
 @pytest.mark.parametrize(
     ("options", "error"),
-    [({"k": 0}, ValidationError), ({"budget": 0}, ValueError), ({"screen": "x"}, ValueError)],
+    [
+        ({"k": 0}, ValidationError),
+        ({"budget": 0}, ValueError),
+        ({"screen": "x"}, ValueError),
+        ({"name": ""}, ValueError),
+        ({"name": 3}, TypeError),
+    ],
 )
 def test_bad_options_fail_where_they_are_written(options, error):
     """The same rules as the node's."""
@@ -317,3 +373,7 @@ def test_configured_retriever_decides(own_catalog, invoke):
     assert len(block["text"]) <= 2_000
     assert {p.kind for p in procedures(model.seen[0][0])} == {"rule"}
     assert middleware.name == "SkillContextMiddleware-rule"
+    assert repr(middleware) == (
+        "SkillContextMiddleware(name='SkillContextMiddleware-rule', "
+        "retriever=BoostRetriever(k=4, kind='rule'), budget=2000)"
+    )

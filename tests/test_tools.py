@@ -1,25 +1,37 @@
 """The catalog as tools: progressive disclosure, and the engine's MCP registry."""
 
+import json
 import os
+import re
+import shutil
 import subprocess
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from boost_cli.core import gitutil
 from boost_cli.core.mcp import Registry
 from boost_cli.errors import BoostError
 from langchain.agents import create_agent
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import ToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
-from boost_langchain import BoostRetriever
+from boost_langchain import BoostRetriever, _files
+from boost_langchain.loader import CatalogLoader
+from boost_langchain.rerank import RerankedRetriever
 from boost_langchain.tools import boost_tools, skill_tools
 
-from support import OWN_TAP, skill
+from recorder import scripted
+from support import OWN_TAP, shows_no_home, skill, snapshot
 
 ID = f"{OWN_TAP}::skills/retry-with-backoff/SKILL.md"
 EVALUATE = f"{OWN_TAP}::skills/evaluate-retrieval/SKILL.md"
@@ -94,28 +106,24 @@ def test_standard_tests_cover_every_tool():
 
 
 def call(tool, **arguments):
-    """Call a tool as an agent does."""
-    return tool.invoke({"name": tool.name, "args": arguments, "id": "1", "type": "tool_call"})
+    """Call a tool as an agent does; whatever comes of it names no directory of this machine."""
+    message = tool.invoke({"name": tool.name, "args": arguments, "id": "1", "type": "tool_call"})
+    assert shows_no_home(repr(message))
+    return message
 
 
 def agent_answers(tools, *calls):
     """Run an agent whose model makes these calls, then answers; return the tool messages."""
-
-    class Model(GenericFakeChatModel):
-        """Takes tools."""
-
-        def bind_tools(self, tools, **kwargs):
-            """Its calls are in the script."""
-            return self
-
     messages = [
         AIMessage("", tool_calls=[{"name": name, "args": args, "id": str(number)}])
         for number, (name, args) in enumerate(calls)
     ]
-    model = Model(messages=iter([*messages, AIMessage("The end.")]))
+    model = scripted(*messages, AIMessage("The end."))
     state = create_agent(model, tools).invoke({"messages": [HumanMessage("go")]})
     assert state["messages"][-1].content == "The end."
-    return [m for m in state["messages"] if isinstance(m, ToolMessage)]
+    answers = [m for m in state["messages"] if isinstance(m, ToolMessage)]
+    assert shows_no_home(repr(answers))
+    return answers
 
 
 # ----------------------------------------------------------------------- progressive disclosure
@@ -134,7 +142,6 @@ def test_search_lists_and_read_reads(own_catalog):
     assert whole.content.startswith(f"### retry-with-backoff (skill — {OWN_TAP}:skills/")
     assert "Respect `Retry-After`" in whole.content
     assert [d.id for d in whole.artifact] == [ID]
-    assert str(own_catalog.home) not in repr((found, whole))
 
 
 def test_empty_catalog_is_an_answer(empty_catalog):
@@ -165,6 +172,109 @@ def test_retriever_bounds_what_can_be_read(own_catalog):
     assert {d.metadata["kind"] for d in found.artifact} == {"rule"}
     assert call(read, id=found.artifact[0].id).status == "success"
     assert call(read, id=ID).status == "error"
+
+
+def reversing(base):
+    """Two stages: the second turns the order of the first around."""
+
+    class Reversing(BaseDocumentCompressor):
+        """Needs whole procedures for it."""
+
+        def compress_documents(self, documents, query, callbacks=None):
+            """Last first."""
+            assert all(document.metadata["has_body"] for document in documents)
+            return list(reversed(documents))
+
+    return RerankedRetriever(base=base, compressor=Reversing(), fetch_k=8, k=8)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        pytest.param(lambda r: r.bind(k=8), id="bind"),
+        pytest.param(lambda r: r.with_retry(), id="retry"),
+        pytest.param(
+            lambda r: r.with_fallbacks([RunnableLambda(lambda query: [])]), id="fallbacks"
+        ),
+        pytest.param(lambda r: r | RunnableLambda(lambda found: found), id="sequence"),
+        pytest.param(reversing, id="reranked"),
+    ],
+)
+def test_wrapped_retrievers_list_descriptions(own_catalog, wrap):
+    """Whatever stands around a retriever: the same list, the same bounds, a body by its id."""
+    plain, _, _ = skill_tools(BoostRetriever(kind="skill"))
+    search, read, read_file = skill_tools(wrap(BoostRetriever(kind="skill")))
+    expected = call(plain, query="retry with backoff").content.split("\n\n")
+    found = call(search, query="retry with backoff")
+    assert sorted(found.content.split("\n\n")) == sorted(expected)
+    assert {d.metadata["has_body"] for d in found.artifact} == {False}
+    assert [d.id for d in call(read, id=ID).artifact] == [ID]
+    assert "SKILL.md" in call(read_file, id=EVALUATE).content
+    rules, _, _ = skill_tools(BoostRetriever(kind="rule", k=1))
+    (rule,) = call(rules, query="retry").artifact
+    assert call(read, id=rule.id).status == "error"
+
+
+def test_a_mirror_of_the_catalog(own_catalog):
+    """A vector store that CatalogLoader filled: ids of its own, and everything can be read."""
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    documents = [
+        document.model_copy(update={"id": None}) for document in CatalogLoader().lazy_load()
+    ]
+    store.add_documents(documents)
+    search, read, _ = skill_tools(store.as_retriever(search_kwargs={"k": len(documents)}))
+    listed = call(search, query="anything").content.split("\n\n")
+    assert len(listed) == len(documents)
+    first = next(item for item in listed if item.startswith(f"id: {ID}\n")).splitlines()
+    assert first[2].startswith("description: Retry failing model and network calls")
+    assert call(read, id=ID).status == "success"
+
+
+def test_documents_of_no_catalog():
+    """Any retriever's documents are listed by what they have."""
+    found = [Document(""), Document("One.\nTwo.", id="7"), Document("x" * 9_000)]
+    search, _, _ = skill_tools(RunnableLambda(lambda query: found))
+    first, second, third = call(search, query="x").content.split("\n\n")
+    assert first.splitlines() == ["id: ?", "name: unnamed (skill, from ?)", "description: "]
+    assert second.splitlines()[::2] == ["id: 7", "description: One."]
+    assert len(third) < 1_200
+
+
+@pytest.mark.parametrize("retriever", [5, "skills", BoostRetriever, [BoostRetriever()]])
+def test_what_is_no_retriever_fails_when_the_tools_are_made(retriever):
+    """The mistake is named where it was made."""
+    with pytest.raises(TypeError, match=re.escape(f"retriever={retriever!r} is no retriever")):
+        skill_tools(retriever)
+
+
+@pytest.mark.parametrize("wrap", [lambda r: r, lambda r: r.with_retry(stop_after_attempt=1)])
+def test_fault_of_a_retriever_that_raises(tap_files, wrap):
+    """A damaged index is an error message, for a retriever with on_error="raise" too."""
+    home = tap_files({"skills/a/SKILL.md": skill("a", "deploy it")})
+    BoostRetriever().invoke("deploy")
+    (home.boost_home / "cache" / "rag_index.json").write_text("[" * 200_000)
+    search, _, _ = skill_tools(wrap(BoostRetriever(on_error="raise")))
+    (message,) = agent_answers([search], ("search_skills", {"query": "deploy"}))
+    assert message.status == "error"
+    assert message.content.startswith("The catalog cannot be read: the search index is damaged")
+    assert "boost reindex --force" in message.content
+
+
+@pytest.mark.parametrize("wrap", [lambda r: r, lambda r: r.with_retry()])
+@pytest.mark.parametrize("refresh", ["never", "auto"])
+def test_reading_writes_as_searching_does(tap_files, refresh, wrap):
+    """With refresh="never" a missing cache stays missing; otherwise it is made again."""
+    home = tap_files({"skills/a/SKILL.md": skill("a", "deploy it")})
+    cache = home.boost_home / "cache" / "procedures.json"
+    cache.unlink()
+    before = snapshot(home.boost_home)
+    _, read, read_file = skill_tools(wrap(BoostRetriever(refresh=refresh)))
+    status = {"never": "error", "auto": "success"}[refresh]
+    for tool in (read, read_file):
+        assert call(tool, id="procedures::skills/a/SKILL.md").status == status
+    assert cache.exists() is (refresh == "auto")
+    if refresh == "never":
+        assert snapshot(home.boost_home) == before
 
 
 def test_budget_and_wrong_arguments(own_catalog):
@@ -310,6 +420,121 @@ def test_hostile_paths(shelf, path):
     assert "boost-langchain-" not in message.content
 
 
+@pytest.mark.parametrize("item", ["references/wide.md", "scripts/wide.py"])
+def test_size_is_said_in_bytes(empty_catalog, write_files, item):
+    """Two bytes to a character, checked out or not."""
+    text = "é" * 600_000
+    empty_catalog.tap(
+        write_files("wide", {"a/SKILL.md": skill("a", "deploy it"), f"a/{item}": text})
+    )
+    message = call(skill_tools()[2], id="wide::a/SKILL.md", path=item)
+    assert message.content.endswith("is larger than 1,000,000 bytes (1,200,000).")
+
+
+@pytest.mark.parametrize("name", ["references/big.md", "scripts/big.py"])
+def test_large_file_is_not_read(empty_catalog, write_files, monkeypatch, name):
+    """Its size is enough to refuse it, checked out or not."""
+    files = {"a/SKILL.md": skill("a", "deploy it"), f"a/{name}": "x" * 1_000_001}
+    empty_catalog.tap(write_files("large", files))
+    execute = gitutil._exec
+
+    def spied(argv, **options):
+        done = execute(argv, **options)
+        assert len(done.stdout) < 10_000
+        return done
+
+    monkeypatch.setattr(gitutil, "_exec", spied)
+    monkeypatch.setattr(_files, "_decode", None)
+    message = call(skill_tools()[2], id="large::a/SKILL.md", path=name)
+    assert message.content.endswith("is larger than 1,000,000 bytes (1,000,001).")
+
+
+def test_damaged_git_index(shelf, empty_catalog):
+    """What git says of it names a directory of this machine; the agent is told the remedy."""
+    (empty_catalog.clone("shelf") / ".git" / "index").write_bytes(b"damaged")
+    for path in ("", "scripts/check.py"):
+        message = shelf(path)
+        assert message.status == "error"
+        assert message.content.endswith(
+            "cannot be looked up, because git failed; run `boost heal`."
+        )
+    assert shelf("references/guide.md").content == "# Guide\n"
+
+
+def test_reason_of_a_git_failure_is_kept(shelf, empty_catalog):
+    """For a program that looks: what git said is the cause of the cause."""
+    (empty_catalog.clone("shelf") / ".git" / "index").write_bytes(b"damaged")
+    read_file = skill_tools()[2]
+    with pytest.raises(ToolException) as caught:
+        read_file.func(id="shelf::skills/mine/SKILL.md")
+    reason = caught.value.__cause__.__cause__
+    assert isinstance(reason, BoostError)
+    assert "index" in str(reason)
+
+
+def test_folder_that_reads_like_a_pattern(empty_catalog, write_files):
+    """A skill's folder is meant literally."""
+    files = {
+        f"{folder}/{name}": text
+        for folder in ("[ab]", "a", ":(top)")
+        for name, text in (("SKILL.md", skill("s", f"deploy {folder}")), ("run.py", folder))
+    }
+    empty_catalog.tap(write_files("odd", files))
+    read_file = skill_tools()[2]
+    for folder in ("[ab]", ":(top)"):
+        identity = f"odd::{folder}/SKILL.md"
+        assert call(read_file, id=identity).content.splitlines() == ["SKILL.md", "run.py"]
+        assert call(read_file, id=identity, path="run.py").content == folder
+
+
+@pytest.mark.parametrize("path", ["\0/SKILL.md", "\ud800/SKILL.md"])
+def test_folder_that_is_no_path(tap_files, path):
+    """A cache that was tampered with: one line, no exception."""
+    home = tap_files({"skills/a/SKILL.md": skill("a", "deploy it")})
+    cache = home.boost_home / "cache" / "procedures.json"
+    cache.write_text(cache.read_text().replace('"skills/a/SKILL.md"', json.dumps(path)))
+    message = call(skill_tools()[2], id=f"procedures::{path}")
+    assert message.status == "error"
+    assert message.content.endswith("leads out of its registry.")
+
+
+@pytest.fixture
+def blobless(empty_catalog, write_files):
+    """A skill whose script the clone does not hold, as the engine clones from afar."""
+    files = {"a/SKILL.md": skill("a", "deploy it"), "a/run.py": "print(1)"}
+    empty_catalog.tap(write_files("far", files))
+    source, clone = empty_catalog.repository("far"), empty_catalog.clone("far")
+    for option in ("allowFilter", "allowAnySHA1InWant"):
+        command = ["git", "-C", str(source), "config", f"uploadpack.{option}", "true"]
+        subprocess.run(command, check=True)
+    shutil.rmtree(clone)
+    options = ["--quiet", "--depth=1", "--filter=blob:none", "--sparse"]
+    subprocess.run(["git", "clone", *options, f"file://{source}", str(clone)], check=True)
+    return empty_catalog
+
+
+def test_file_that_git_fetches(blobless, monkeypatch):
+    """From the registry, unless nothing may be fetched; GIT_DIR does not stand in for the clone."""
+    monkeypatch.setenv("GIT_DIR", str(blobless.repository("far") / "nothing"))
+    never, auto = skill_tools(BoostRetriever(refresh="never"))[2], skill_tools()[2]
+    identity = "far::a/SKILL.md"
+    before = snapshot(blobless.boost_home)
+    message = call(never, id=identity, path="run.py")
+    assert message.status == "error"
+    assert 'refresh="never" fetches nothing' in message.content
+    assert snapshot(blobless.boost_home) == before
+    assert call(auto, id=identity, path="run.py").content == "print(1)"
+    assert call(never, id=identity, path="run.py").content == "print(1)"
+
+
+def test_registry_that_is_gone(blobless):
+    """What cannot be fetched is said."""
+    blobless.repository("far").rename(blobless.home / "elsewhere")
+    message = call(skill_tools()[2], id="far::a/SKILL.md", path="run.py")
+    assert message.status == "error"
+    assert message.content.endswith("cannot be fetched from its registry.")
+
+
 def test_fifty_megabytes(empty_catalog, tmp_path):
     """A file of fifty megabytes is refused by its size, checked out or not."""
     folder = tmp_path / "huge" / "skills" / "a"
@@ -412,6 +637,78 @@ def test_every_outcome_is_a_tool_message(name, arguments, status, text):
     assert (message.status, message.content) == (status, text)
 
 
+def test_descriptions_are_cleaned():
+    """A registry is somebody's text too: what a reader cannot see does not reach the model."""
+    hidden = "De\u200bsc\U000e0041ribed."
+    schema = {
+        "properties": {
+            "description": {"type": "string", "description": hidden, "enum": [hidden]},
+            "list": {"type": "array", "items": {"anyOf": [{"title": hidden}, {"type": "null"}]}},
+        }
+    }
+    registry = Registry()
+    registry.register("odd", hidden, schema, lambda args: ("ok", False))
+    (tool,) = boost_tools(registry)
+    function = convert_to_openai_tool(tool)["function"]
+    assert function["description"] == "Described."
+    properties = function["parameters"]["properties"]
+    assert properties["description"] == {
+        "type": "string",
+        "description": "Described.",
+        "enum": [hidden],
+    }
+    assert properties["list"]["items"]["anyOf"] == [{"title": "Described."}, {"type": "null"}]
+    assert schema["properties"]["description"]["description"] == hidden
+    assert call(tool, description=hidden).content == "ok"
+    wrong = call(tool, description=5).content
+    assert wrong == "odd: description must be of type string, not 5"
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_no_home_in_what_a_registry_says(monkeypatch, tmp_path, elsewhere):
+    """Whatever a handler returns or raises, and whatever its description says."""
+    if elsewhere:
+        monkeypatch.setenv("BOOST_HOME", str(tmp_path / "elsewhere"))
+    boost, home = os.environ["BOOST_HOME"], os.environ["HOME"]
+
+    def raise_(args):
+        error = {"boost": BoostError, "other": FileNotFoundError}[args["kind"]]
+        path = f"{boost}/x"
+        raise error(path)
+
+    registry = Registry()
+    registry.register("say", f"See {boost}/x.", {}, lambda args: (f"{boost}/x\n{home}/y", False))
+    registry.register("refuse", "Refuse.", {}, lambda args: (f"{boost}/x", True))
+    registry.register("fail", "Fail.", {}, raise_)
+    say, refuse, fail = boost_tools(registry)
+    assert say.description == "See ~/.boost/x."
+    assert call(say).content == "~/.boost/x\n~/y"
+    assert call(refuse).content == "~/.boost/x"
+    assert call(fail, kind="boost").content == "~/.boost/x"
+    assert call(fail, kind="other").content == "fail failed: FileNotFoundError: ~/.boost/x"
+
+
+@pytest.mark.parametrize("name", sorted(set(EXAMPLES) - {"boost_discover_github"}))
+@pytest.mark.parametrize("fault", ["config", "cache", "index", "gone"])
+def test_no_home_in_what_a_broken_engine_says(tap_files, name, fault):
+    """Every tool of ours on a home that is damaged; `call` looks for its path."""
+    home = tap_files({"skills/a/SKILL.md": skill("a", "deploy it")})
+    BoostRetriever().invoke("deploy")
+    broken = {
+        "config": home.boost_home / "config.json",
+        "cache": home.boost_home / "cache" / "procedures.json",
+        "index": home.boost_home / "cache" / "rag_index.json",
+    }
+    if fault == "gone":
+        shutil.rmtree(home.clone("procedures"))
+    else:
+        broken[fault].write_text("{" if fault == "config" else "[" * 200_000)
+    message = call(every_tool()[name], **EXAMPLES[name])
+    assert message.content
+    if fault == "config" and name in {"boost_search", "boost_list", "boost_doctor"}:
+        assert "~/.boost/config.json" in message.content
+
+
 class UnprintableError(Exception):
     """An exception that cannot be shown."""
 
@@ -480,17 +777,8 @@ def test_interrupt_inside_a_handler():
     registry = Registry()
     registry.register("ask", "Ask.", {}, lambda args: (f"they said {interrupt('approve?')}", False))
 
-    class Model(GenericFakeChatModel):
-        """Takes tools."""
-
-        def bind_tools(self, tools, **kwargs):
-            """Its calls are in the script."""
-            return self
-
     script = [AIMessage("", tool_calls=[{"name": "ask", "args": {}, "id": "1"}]), AIMessage("End.")]
-    agent = create_agent(
-        Model(messages=iter(script)), boost_tools(registry), checkpointer=InMemorySaver()
-    )
+    agent = create_agent(scripted(*script), boost_tools(registry), checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "1"}}
     state = agent.invoke({"messages": [HumanMessage("go")]}, config)
     assert state["__interrupt__"][0].value == "approve?"
@@ -506,7 +794,21 @@ def test_skill_files_without_git(shelf, monkeypatch, empty_catalog):
     monkeypatch.setenv("PATH", "")
     message = shelf()
     assert message.status == "error"
-    assert "git failed" in message.content
+    assert "git is not on PATH" in message.content
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"registry": 5}, "registry=5 is no MCP registry: it has no specs()"),
+        ({"include": 5}, "include=5 is no collection of names"),
+        ({"include": [5, []]}, "include=[5, []] is no collection of names"),
+    ],
+)
+def test_wrong_options_fail_when_the_tools_are_made(arguments, shown):
+    """The mistake is named where it was made."""
+    with pytest.raises(TypeError, match=re.escape(shown)):
+        boost_tools(**arguments)
 
 
 def test_two_tools_of_one_name_fail_when_made():
@@ -549,14 +851,13 @@ def test_engines_own_errors_reach_the_agent(empty_catalog, write_files):
     assert all(m.content.strip() for m in messages)
     assert "name must be of type string, not None" in messages[0].content
     assert "the argument name is missing" in messages[1].content
-    assert "one" in messages[8].content
-    assert "two" in messages[8].content
+    assert "multiple taps: one, two (qualify it" in messages[8].content
 
 
 @pytest.mark.parametrize(
     ("script", "status", "part"),
     [
-        (None, "error", "gh"),
+        (None, "error", "needs the `gh` CLI"),
         ("exit 1", "error", "GitHub code search failed"),
         ("echo 'not json'", "error", "GitHub code search failed"),
         ("echo '[]'", "error", "boost_discover_github failed: AttributeError"),
@@ -573,21 +874,31 @@ def test_discover_github(own_catalog, gh, script, status, part):
     assert part in message.content
 
 
-def test_discover_github_bounds_its_limit(own_catalog, gh, tmp_path):
+@pytest.mark.parametrize(("limit", "asked"), [(500, "100"), (7, "7"), (None, "20")])
+def test_discover_github_bounds_its_limit(own_catalog, gh, tmp_path, limit, asked):
     """A limit above 100 is asked for as 100."""
-    gh(f"echo \"$@\" > {tmp_path}/asked; echo '{{}}'")
-    call(every_tool()["boost_discover_github"], query="x", limit=500)
-    assert "100" in Path(tmp_path / "asked").read_text()
+    gh(f"printf '%s\\n' \"$@\" > {tmp_path}/asked; echo '{{}}'")
+    call(every_tool()["boost_discover_github"], query="x", **({"limit": limit} if limit else {}))
+    (path,) = [a for a in (tmp_path / "asked").read_text().splitlines() if "search/code" in a]
+    assert parse_qs(urlsplit(path).query)["per_page"] == [asked]
 
 
 def test_discover_github_that_hangs(own_catalog, gh, monkeypatch):
     """A gh that never answers is an error message once the engine's time is up."""
-    real = subprocess.run
+    real, late = subprocess.run, []
 
-    def impatient(*args, **options):
-        return real(*args, **options | ({"timeout": 0.2} if "timeout" in options else {}))
+    def impatient(command, **options):
+        if Path(command[0]).name != "gh":
+            return real(command, **options)
+        try:
+            return real(command, **options | {"timeout": 0.2})
+        except subprocess.TimeoutExpired:
+            late.append(options["timeout"])  # the engine's own
+            raise
 
     monkeypatch.setattr(subprocess, "run", impatient)
-    gh("sleep 5")
+    gh("exec sleep 5")
     message = call(every_tool()["boost_discover_github"], query="x")
     assert message.status == "error"
+    assert "GitHub code search failed" in message.content
+    assert len(late) == 1

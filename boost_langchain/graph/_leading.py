@@ -24,6 +24,10 @@ class LeadingSystem(Runnable["LanguageModelInput", list[BaseMessage]]):
     def __init__(self) -> None:
         self.name = "leading_system"
 
+    @override
+    def __repr__(self) -> str:
+        return "leading_system"
+
     @property
     @override
     def InputType(self) -> Any:

@@ -9,9 +9,9 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 
 from boost_langchain._entry import Kind
+from boost_langchain._narrowing import chosen_retriever, narrowing_of
 from boost_langchain._procedures import BUDGET, Screen, check_options, procedure_text
 from boost_langchain._turn import Turn
-from boost_langchain.retriever import chosen_retriever, narrowing_of
 
 type Update = dict[str, list[SystemMessage | RemoveMessage]]
 
@@ -26,6 +26,7 @@ class SkillContextNode(Runnable[Any, Update]):
         *,
         budget: int | None,
         screen: Screen,
+        name: str | None,
     ) -> None:
         self.name = "boost_skills"
         self._retriever = retriever
@@ -34,7 +35,14 @@ class SkillContextNode(Runnable[Any, Update]):
         self._screen: Screen = screen
         # One id per narrowing: two nodes in one graph, for skills and for rules say, do not
         # replace each other's message.
-        self.message_id = ":".join(["boost-procedures", *narrowing_of(retriever)])
+        self.message_id = ":".join(["boost-procedures", *narrowing_of(retriever, name)])
+
+    @override
+    def __repr__(self) -> str:
+        return (
+            f"SkillContextNode(message_id={self.message_id!r}, retriever={self._retriever!r}, "
+            f"budget={self._budget!r})"
+        )
 
     def __call__(self, state: object, config: RunnableConfig | None = None) -> Update:
         """Run on a state, as a plain function would."""
@@ -79,6 +87,7 @@ def skill_context_node(  # noqa: PLR0913 - options, most of them keyword-only
     when: Callable[[Any], Any] | None = None,
     budget: int | None = BUDGET,
     screen: Screen = None,
+    name: str | None = None,
 ) -> SkillContextNode:
     """Make a graph node that hands the procedures of this turn to the model.
 
@@ -89,12 +98,13 @@ def skill_context_node(  # noqa: PLR0913 - options, most of them keyword-only
     (`RemoveMessage`). That is the doing of `add_messages`, which `MessagesState` has: with a
     reducer that only appends they would pile up, and with none the update would be the whole
     conversation. In a subgraph a removal does not reach the parent's state, and two nodes of
-    one id must not run in one superstep. The id names the retriever's `kind` and `tap`, so
-    that two nodes may stand in one graph; a thread that was stored under others keeps their
-    message.
+    one id must not run in one superstep. The id names the retriever's `kind` and `tap`: two
+    nodes in one graph need a different kind, tap or `name`, or each replaces the message of
+    the other. A thread that was stored under others keeps their message.
 
     It returns `{}`, no update, when there is nothing to add or to remove, while a tool call
-    of this turn is unanswered, and when `when` says no. An empty catalog or an engine fault
+    of this turn is unanswered, when the question was summarized or trimmed away while it is
+    being answered, and when `when` says no. An empty catalog or an engine fault
     never raises: the graph runs on with what a simpler ranking finds, or with nothing.
 
     Providers disagree about a system message that is not the first one: put
@@ -116,6 +126,8 @@ def skill_context_node(  # noqa: PLR0913 - options, most of them keyword-only
         screen: "label" names in each label the rules of the engine's injection scan that
             fired; "drop" leaves such procedures out. Off by default: it flags one answer in
             five, mostly harmless, and costs some 17 ms per new body.
+        name: What the message's id names instead of the retriever's `kind` and `tap`, for two
+            nodes in one graph that differ in something else, `query` say.
 
     Returns:
         The node: `node(state)` as a function, and natively sync and async in LangGraph.
@@ -123,7 +135,7 @@ def skill_context_node(  # noqa: PLR0913 - options, most of them keyword-only
     Raises:
         pydantic.ValidationError: `k` or `kind` is wrong.
         TypeError: An option is of a wrong type; at run time, `query` gave no string.
-        ValueError: `budget` or `screen` has a value that means nothing.
+        ValueError: `budget`, `screen` or `name` has a value that means nothing.
 
     Example:
         With the catalog of this repository tapped:
@@ -144,4 +156,5 @@ def skill_context_node(  # noqa: PLR0913 - options, most of them keyword-only
         Turn(messages_key, query, when),
         budget=budget,
         screen=screen,
+        name=name,
     )

@@ -12,7 +12,6 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from langchain_core.runnables import Runnable, RunnableBinding
 from langchain_core.runnables.config import run_in_executor
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -165,32 +164,3 @@ class BoostRetriever(BaseRetriever):
                 )
                 raise TypeError(msg)
         return _CallOptions(**{field: getattr(self, field) for field in fields} | given)
-
-
-def narrowing_of(retriever: object) -> list[str]:
-    """What a `BoostRetriever` is narrowed to, `bind` included; [] for any other retriever."""
-    bound: dict[str, Any] = {}
-    while isinstance(retriever, RunnableBinding):
-        bound = {**retriever.kwargs, **bound}
-        retriever = retriever.bound
-    if not isinstance(retriever, BoostRetriever):
-        return []
-    values = [bound.get(field, getattr(retriever, field)) for field in ("kind", "tap")]
-    return [value for value in values if value]
-
-
-def chosen_retriever(
-    retriever: Runnable[str, list[Document]] | None, k: int, kind: Kind | None
-) -> Runnable[str, list[Document]]:
-    """The retriever that was handed over, or a `BoostRetriever` with `k` and `kind`.
-
-    Raises:
-        TypeError: It is no Runnable.
-        pydantic.ValidationError: `k` or `kind` is wrong.
-    """
-    if retriever is None:
-        return BoostRetriever(k=k, kind=kind)
-    if not isinstance(retriever, Runnable):
-        msg = f"retriever={retriever!r} is no retriever; pass a BoostRetriever, or None"
-        raise TypeError(msg)
-    return retriever

@@ -14,6 +14,7 @@ from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, ConfigDict, create_model
 
 from boost_langchain._invisible import visible
+from boost_langchain._local_paths import without_home
 
 CHANGES_THE_MACHINE = frozenset({"boost_install"})
 """Left out unless included by name. A registry carries no read-only mark, so this is a list of
@@ -47,7 +48,8 @@ def boost_tools(
 
     Every failure reaches the agent as a tool message with status "error" and a text that it
     can use: an error of the tool, the engine's own error with its hint, a missing or mistyped
-    argument, any exception.
+    argument, any exception. In what a tool says and in its description, characters that a
+    reader cannot see are removed, the boost home reads `~/.boost` and the user's home `~`.
 
     The engine's `boost_search` asks a language model to rank when a key or a model command is
     configured for the engine; set BOOST_NO_AI=1 to keep it from that.
@@ -59,6 +61,7 @@ def boost_tools(
             its tools only read, so look at what a registry of your own registers.
 
     Raises:
+        TypeError: `registry` is no registry, or `include` no collection of names.
         ValueError: `include` has a name that the registry does not, or two tools have one
             name.
 
@@ -70,7 +73,7 @@ def boost_tools(
         #> ['boost_search', 'boost_read']
         ```
     """
-    source = _engines_registry() if registry is None else registry
+    source = _engines_registry() if registry is None else _checked(registry)
     specs = source.specs()
     names = [spec["name"] for spec in specs]
     if repeated := {name for name in names if names.count(name) > 1}:
@@ -79,7 +82,7 @@ def boost_tools(
     if include is None:
         wanted = set(names) - CHANGES_THE_MACHINE
     else:
-        wanted = {include} if isinstance(include, str) else set(include)
+        wanted = _names(include)
         if unknown := wanted.difference(names):
             msg = f"no tool is called {', '.join(sorted(unknown))}; there are: {', '.join(names)}"
             raise ValueError(msg)
@@ -109,23 +112,27 @@ class RegistryTool(BaseTool):
     @override
     def _run(self, /, *args: Any, **kwargs: Any) -> str:
         if problem := wrong_argument(_schema(self), kwargs):
-            msg = f"{self.name}: {problem}"
-            raise ToolException(msg)
+            raise ToolException(_shown(f"{self.name}: {problem}"))
         try:
             text, is_error = self.registry.call(self.name, kwargs)
         except BoostError as e:
-            raise ToolException(visible(f"{e} ({e.hint})" if e.hint else str(e))) from e
+            raise ToolException(_shown(f"{e} ({e.hint})" if e.hint else str(e))) from e
         except (Exception, SystemExit) as e:
             if _is_control_flow(e):
                 raise
-            raise ToolException(visible(_failure(self.name, e))) from e
+            raise ToolException(_shown(_failure(self.name, e))) from e
         if text is None:
             msg = f"{self.name} is unknown to its registry"
             raise ToolException(msg)
-        shown = visible(text if isinstance(text, str) else str(text))
+        shown = _shown(text if isinstance(text, str) else str(text))
         if is_error:
             raise ToolException(shown.strip() or f"{self.name} failed and said nothing")
         return shown
+
+
+def _shown(text: str) -> str:
+    """`text` as a model reads it."""
+    return without_home(visible(text))
 
 
 def _is_control_flow(error: BaseException) -> bool:
@@ -181,16 +188,44 @@ def _schema(tool: BaseTool) -> dict[str, Any]:
 def _tool(registry: Registry, spec: Mapping[str, Any]) -> BaseTool:
     return RegistryTool(
         name=spec["name"],
-        description=spec["description"],
-        args_schema=_object_schema(spec.get("inputSchema")),
+        description=_shown(spec.get("description") or ""),
+        args_schema=_object_schema(_described(spec.get("inputSchema") or {})),
         registry=registry,
         handle_tool_error=True,
     )
 
 
-def _object_schema(schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    given = dict(schema or {})
-    return {"type": "object", **given, "properties": given.get("properties") or {}}
+def _described(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with its descriptions and titles as a model reads them; the rest decides."""
+    described = dict(schema)
+    for key, part in schema.items():
+        if key in {"description", "title"} and isinstance(part, str):
+            described[key] = _shown(part)
+        elif isinstance(part, Mapping):
+            described[key] = _described(part)
+        elif isinstance(part, list):
+            described[key] = [_described(one) if isinstance(one, Mapping) else one for one in part]
+    return described
+
+
+def _object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", **schema, "properties": schema.get("properties") or {}}
+
+
+def _checked(registry: Registry) -> Registry:
+    for method in ("specs", "call"):
+        if not callable(getattr(registry, method, None)):
+            msg = f"registry={registry!r} is no MCP registry: it has no {method}()"
+            raise TypeError(msg)
+    return registry
+
+
+def _names(include: Collection[str]) -> set[str]:
+    names = [include] if isinstance(include, str) else include
+    if not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
+        msg = f"include={include!r} is no collection of names; pass ['boost_search'], say, or None"
+        raise TypeError(msg)
+    return set(names)
 
 
 def _engines_registry() -> Registry:

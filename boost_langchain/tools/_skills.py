@@ -7,6 +7,7 @@ procedure's text.
 from collections.abc import Callable
 
 from langchain_core.documents import Document
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from boost_langchain._catalog import Catalog
@@ -15,6 +16,8 @@ from boost_langchain._entry import Entry, kind_of
 from boost_langchain._files import RefusedFileError
 from boost_langchain._home import open_catalog
 from boost_langchain._invisible import visible
+from boost_langchain._local_paths import without_home
+from boost_langchain._narrowing import boost_retriever_in, checked_retriever, is_plain
 from boost_langchain._procedures import BUDGET
 from boost_langchain._rendering import check_budget
 from boost_langchain._skill_files import list_files, read_file
@@ -22,6 +25,9 @@ from boost_langchain.errors import BoostRetrievalError
 from boost_langchain.retriever import BoostRetriever, format_procedures
 
 type Found = tuple[str, list[Document]]
+
+_LONGEST_DESCRIPTION = 1_024
+"""Characters; what the format of skills allows."""
 
 SEARCH = (
     "Search a catalog of procedures (skills, rules, workflows) that others have worked out. "
@@ -36,7 +42,7 @@ READ_FILE = (
 
 
 def skill_tools(
-    retriever: BoostRetriever | None = None, *, budget: int | None = BUDGET
+    retriever: Runnable[str, list[Document]] | None = None, *, budget: int | None = BUDGET
 ) -> list[BaseTool]:
     """Make the three tools of progressive disclosure for an agent.
 
@@ -45,19 +51,24 @@ def skill_tools(
     - `read_skill(id)`: the procedure, labelled with where it comes from.
     - `read_skill_file(id, path="")`: a text file in the skill's own folder and nowhere else,
       or the list of them. A file that the registry's clone did not check out is read from
-      git, which may fetch it from the registry.
+      git, which may fetch it from the registry, unless the retriever has `refresh="never"`.
 
-    A mistake (an id that is not there, a path that leads out) is a tool message with status
-    "error" and a text that says what to do, so the agent goes on.
+    A mistake (an id that is not there, a path that leads out) or a fault of the engine is a
+    tool message with status "error" and a text that says what to do, so the agent goes on.
 
     Args:
-        retriever: What to search with. Its `kind` and `tap` also bound what can be read.
+        retriever: What to search with: a `BoostRetriever`, or any retriever of the catalog's
+            items, `RerankedRetriever` say, or one over a mirror that `CatalogLoader` filled.
+            The `kind` and `tap` of the `BoostRetriever` inside it, as its wrappers bind them,
+            also bound what can be read; with `refresh="never"` there, reading writes and
+            fetches nothing either. Of whole procedures, which a `BoostRetriever` with more
+            than bindings around it returns, the list shows the first line after the name.
             None: `BoostRetriever()`.
         budget: The most characters of one procedure or file; the rest is cut, visibly.
             None: no limit.
 
     Raises:
-        TypeError: `budget` is no number.
+        TypeError: `retriever` is no Runnable, or `budget` is no number.
         ValueError: `budget` is not positive.
 
     Example:
@@ -72,7 +83,7 @@ def skill_tools(
         ```
     """
     check_budget(budget)
-    source = BoostRetriever() if retriever is None else retriever
+    source = BoostRetriever() if retriever is None else checked_retriever(retriever)
     shelf = _Shelf(source, budget)
     return [
         _tool("search_skills", SEARCH, shelf.search, artifact=True),
@@ -84,13 +95,17 @@ def skill_tools(
 class _Shelf:
     """What the three tools share: where to search, and what may be read."""
 
-    def __init__(self, retriever: BoostRetriever, budget: int | None) -> None:
+    def __init__(self, retriever: Runnable[str, list[Document]], budget: int | None) -> None:
         self._retriever = retriever
-        self._search = retriever.bind(full_content=False)
+        # What stands around a retriever may need the whole text, to order by it.
+        self._search = retriever.bind(full_content=False) if is_plain(retriever) else retriever
         self._budget = budget
 
     def search(self, query: str) -> Found:
-        documents = self._search.invoke(query)
+        try:
+            documents = [_described(document) for document in self._search.invoke(query)]
+        except BoostRetrievalError as e:
+            raise _fault(e) from e
         if not documents:
             _readable_catalog()
             return "Nothing matches. Try other words, or go on without a procedure.", []
@@ -108,7 +123,7 @@ class _Shelf:
                 names = list_files(catalog, entry)
                 text = "\n".join(one_line(visible(name)) for name in names)
             else:
-                text = visible(read_file(catalog, entry, path))
+                text = visible(read_file(catalog, entry, path, fetch=self._may_write()))
         except RefusedFileError as e:
             shown = f"{one_line(path)[:200]!r} of {one_line(id)}" if path else one_line(id)
             msg = f"{shown} {e}."
@@ -123,10 +138,9 @@ class _Shelf:
         tap, _, path = identity.strip().partition("::")
         catalog = _readable_catalog()
         try:
-            entries = catalog.entries(tap) if tap in catalog.taps else []
+            entries = catalog.entries(tap, write=self._may_write()) if tap in catalog.taps else []
         except BoostRetrievalError as e:
-            msg = f"The catalog cannot be read: {e}."
-            raise ToolException(msg) from e
+            raise _fault(e) from e
         for entry in entries:
             if entry["skill_md"] == path and self._may_read(entry):
                 return catalog, entry
@@ -137,23 +151,49 @@ class _Shelf:
         raise ToolException(msg)
 
     def _may_read(self, entry: Entry) -> bool:
-        kind, tap = self._retriever.kind, self._retriever.tap
-        return kind in {None, kind_of(entry)} and tap in {None, entry["tap"]}
+        inside = boost_retriever_in(self._retriever)
+        if inside is None:
+            return True
+        return inside.kind in {None, kind_of(entry)} and inside.tap in {None, entry["tap"]}
+
+    def _may_write(self) -> bool:
+        inside = boost_retriever_in(self._retriever)
+        return inside is None or inside.refresh == "auto"
 
 
 def _readable_catalog() -> Catalog:
     try:
         return open_catalog()
     except BoostRetrievalError as e:
-        msg = f"The catalog cannot be read: {e}."
-        raise ToolException(msg) from e
+        raise _fault(e) from e
+
+
+def _fault(error: BoostRetrievalError) -> ToolException:
+    return ToolException(without_home(f"The catalog cannot be read: {error}."))
+
+
+def _described(document: Document) -> Document:
+    """The document with its description alone, as `full_content=False` gives it."""
+    about = document.metadata
+    if about.get("has_body") is False:
+        return document
+    lines = [line for line in map(one_line, document.page_content.splitlines()) if line]
+    if len(lines) > 1 and lines[0] == about.get("name"):
+        del lines[0]
+    description = lines[0][:_LONGEST_DESCRIPTION] if lines else ""
+    return document.model_copy(
+        update={"page_content": description, "metadata": {**about, "has_body": False}}
+    )
 
 
 def _listing(document: Document) -> str:
     about = document.metadata
     facts = {
-        "id": document.id,
-        "name": f"{about['name']} ({about['kind']}, from {about['tap']})",
+        # A vector store gives its documents ids of its own.
+        "id": about.get("id") or document.id or "?",
+        "name": "{} ({}, from {})".format(
+            about.get("name") or "unnamed", about.get("kind") or "skill", about.get("tap") or "?"
+        ),
         "description": document.page_content,
     }
     return "\n".join(f"{key}: {one_line(visible(str(value)))}" for key, value in facts.items())

@@ -52,6 +52,7 @@ def graph(model: BaseChatModel) -> list[Procedure]:
 
     builder = StateGraph(MessagesState)
     builder.add_node("skills", node)
+    builder.add_node("rules", skill_context_node(BoostRetriever(kind="rule"), name="rules"))
     builder.add_node("agent", answer)
     builder.add_edge(START, "skills")
     assert_type(leading_system([("user", "hi")]), list[BaseMessage])
@@ -64,10 +65,14 @@ def agent(model: BaseChatModel, embeddings: Embeddings) -> None:
     assert_type(reranked.invoke("query"), list[Document])
     RerankedRetriever(base=BoostRetriever(), compressor=ChatReranker(model=model))
     assert_type(skill_tools(BoostRetriever(kind="rule")), list[BaseTool])
+    assert_type(skill_tools(reranked.with_retry(), budget=None), list[BaseTool])
     create_agent(
         model,
         [*skill_tools(), *boost_tools(include=["boost_list"])],
-        middleware=[SkillContextMiddleware(reranked, screen="label")],
+        middleware=[
+            SkillContextMiddleware(reranked, screen="label"),
+            SkillContextMiddleware(reranked, query=lambda state: "topic", name="topic"),
+        ],
     )
 
 
