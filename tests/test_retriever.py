@@ -114,6 +114,10 @@ def test_model_copy_is_checked_at_the_call(own_catalog):
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         copied.invoke(QUERY)
     assert len(BoostRetriever().model_copy(update={"k": 2}).invoke(QUERY)) == 2
+    for field in ("refresh", "on_error", "local_paths", "collapse_near_duplicates"):
+        copied = BoostRetriever().model_copy(update={field: "always"})
+        with pytest.raises(ValidationError, match=field):
+            copied.invoke(QUERY)
 
 
 @pytest.mark.parametrize("query", [None, 3, b"text", ["text"], {"query": "text"}])

@@ -25,7 +25,7 @@ __all__ = ["BoostRetriever", "format_procedures"]
 
 
 class _CallOptions(BaseModel):
-    """The options that a call may override, with the rules of the fields they override."""
+    """Every option of a call, validated like the fields of the retriever."""
 
     model_config = ConfigDict(strict=True, extra="forbid", title="BoostRetriever call")
 
@@ -33,6 +33,14 @@ class _CallOptions(BaseModel):
     kind: Kind | None
     tap: str | None
     full_content: bool
+    collapse_near_duplicates: bool
+    local_paths: bool
+    refresh: Literal["auto", "never"]
+    on_error: Literal["empty", "raise"]
+
+
+_PER_CALL = ("k", "kind", "tap", "full_content")
+"""The options that a call may give as well."""
 
 
 class BoostRetriever(BaseRetriever):
@@ -121,9 +129,9 @@ class BoostRetriever(BaseRetriever):
                 k=options.k,
                 kind=options.kind,
                 tap=options.tap,
-                collapse_near_duplicates=self.collapse_near_duplicates,
-                refresh=self.refresh,
-                on_error=self.on_error,
+                collapse_near_duplicates=options.collapse_near_duplicates,
+                refresh=options.refresh,
+                on_error=options.on_error,
             )
         )
         if found.catalog is None:
@@ -135,7 +143,7 @@ class BoostRetriever(BaseRetriever):
                 engine=found.engine,
                 rank=rank,
                 full_content=options.full_content,
-                local_paths=self.local_paths,
+                local_paths=options.local_paths,
             )
             for rank, hit in enumerate(found.hits, start=1)
         ]
@@ -154,13 +162,13 @@ class BoostRetriever(BaseRetriever):
 
         The fields are checked again because `model_copy(update=...)` never checks any.
         """
-        fields = _CallOptions.model_fields
         given.pop("verbose", None)  # LangChain's own
         for argument, value in given.items():
-            if argument not in fields:
+            if argument not in _PER_CALL:
                 msg = (
                     f"BoostRetriever got an unknown call argument {argument}={value!r}; "
-                    f"a call takes {', '.join(fields)}"
+                    f"a call takes {', '.join(_PER_CALL)}"
                 )
                 raise TypeError(msg)
-        return _CallOptions(**{field: getattr(self, field) for field in fields} | given)
+        fields = {field: getattr(self, field) for field in _CallOptions.model_fields}
+        return _CallOptions(**fields | given)
