@@ -418,6 +418,12 @@ def test_as_many_labels_as_documents():
     ]
 
 
+def test_label_with_a_run_of_marks():
+    """A third party's line is looked at in linear time: its square would take minutes."""
+    line = "# x (y \u2212 z)" + "\u0300\u0316" * 200_000
+    assert format_context([Document(line, metadata={"path": "p"})]).splitlines()[2][0] == "\\"
+
+
 def test_budget_and_nothing():
     """What does not fit is cut, visibly; no documents are said to be none."""
     long = Document("word " * 1000, metadata={"path": "p"})

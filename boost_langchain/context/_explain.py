@@ -1,7 +1,6 @@
 """From the documents of a context to an explanation: prompt text, prompt and chain."""
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from boost_langchain._documents import one_line
 from boost_langchain._invisible import visible
 from boost_langchain._procedures import BUDGET
 from boost_langchain._rendering import check_budget, render_procedures
+from boost_langchain.context._routing import nfkc
 
 _INSTRUCTIONS = """\
 You explain how a system works to somebody who has to work on it. Answer from the context alone. \
@@ -134,7 +134,7 @@ def _guarded(document: Document) -> Document:
 
 def _looks_like_label(line: str) -> bool:
     """Looser than a label: a quoted or listed heading, look-alike characters."""
-    plain = unicodedata.normalize("NFKC", line).lstrip("\u2800 \t>*_+-")
+    plain = nfkc(line).lstrip("\u2800 \t>*_+-")
     _, bracket, inside = plain.partition("(")
     return bool(plain.startswith("#") and bracket and _DASH.search(inside))
 
