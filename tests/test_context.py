@@ -136,6 +136,42 @@ def test_error_of_the_base_is_the_callers(ask):
         ask(builder)
 
 
+def test_cause_of_the_bases_error_is_kept(ask):
+    """Sync and async: what lies behind an error says what to mend."""
+
+    class Fails(Fixed):
+        """Fails for a reason."""
+
+        def _get_relevant_documents(self, query, *, run_manager):
+            down, cause = ConnectionError("down"), OSError("no route")
+            raise down from cause
+
+    with pytest.raises(ConnectionError, match="down") as caught:
+        ask(ContextBuilder(base=Fails(), sources=[source("one", "o")]))
+    assert repr(caught.value.__cause__) == "OSError('no route')"
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        BoostRetriever().bind(kind="rule", k=2),
+        BoostRetriever(kind="rule", k=2).with_retry(),
+        RunnableLambda(lambda _: [Document("d", metadata={"kind": "rule"})] * 2),
+    ],
+    ids=["bound", "retried", "lambda"],
+)
+def test_base_that_is_no_retriever(ask, own_catalog, base):
+    """Any Runnable from a question to documents may be the base."""
+    found = ask(ContextBuilder(base=base), "retry with backoff")
+    assert [document.metadata["kind"] for document in found] == ["rule", "rule"]
+
+
+def test_base_that_gives_no_documents(ask):
+    """The caller's mistake, named."""
+    with pytest.raises(TypeError, match="'base' returned str where a list of Documents was exp"):
+        ask(ContextBuilder(base=RunnableLambda(lambda _: "documents")))
+
+
 async def test_sources_are_asked_at_once():
     """Under ainvoke: each waits for all the others before it answers."""
     everybody = asyncio.Barrier(3)
@@ -244,7 +280,8 @@ def test_verbose_is_tolerated(ask):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"base": "BoostRetriever"}, "base"),
+        ({"base": "BoostRetriever"}, "instance of Runnable"),
+        ({"base": BoostRetriever}, "instance of Runnable"),
         ({"sources": [{"name": "x"}]}, "instance of ContextSource"),
         ({"sources": [source("one"), source("one")]}, "two sources would be labelled 'one'"),
         ({"sources": [source("base")]}, "two sources would be labelled 'base'"),

@@ -10,7 +10,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_core.stores import BaseStore, InMemoryByteStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
@@ -420,8 +420,11 @@ async def test_arguments_per_call(own_catalog):
     assert len(retriever.invoke(QUERY, k=7)) == 7
     found = await retriever.ainvoke(QUERY, kind="rule", k=2)
     assert {d.metadata["kind"] for d in found} == {"rule"}
-    with pytest.raises(ValidationError):
+    assert len(retriever.invoke(QUERY, k=1, fetch_k=1)) == 1
+    with pytest.raises(ValidationError, match="RerankedRetriever call"):
         retriever.invoke(QUERY, k=0)
+    with pytest.raises(ValidationError, match="RerankedRetriever call"):
+        await retriever.ainvoke(QUERY, fetch_k="5")
     with pytest.raises(TypeError, match="unknown call argument foo=1"):
         retriever.invoke(QUERY, foo=1)
     with pytest.raises(ValidationError):
@@ -462,6 +465,50 @@ def test_in_anybodys_compression_retriever(own_catalog):
         base_compressor=reranker, base_retriever=BoostRetriever(k=20)
     )
     assert len(retriever.invoke(QUERY)) == 2
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        BoostRetriever().bind(kind="skill"),
+        BoostRetriever(kind="skill").with_retry(),
+        BoostRetriever(kind="skill").with_config(tags=["mine"]).with_retry(),
+        BoostRetriever(kind="skill").configurable_fields(tap=ConfigurableField(id="tap")),
+    ],
+    ids=["bound", "retried", "configured", "configurable"],
+)
+async def test_base_behind_another_runnable(own_catalog, base):
+    """Asked for as many candidates as the retriever itself would be, also per call."""
+    counts = []
+
+    class Counts(BaseDocumentCompressor):
+        """Keeps how many it got."""
+
+        def compress_documents(self, documents, query, callbacks=None):
+            counts.append(len(documents))
+            return documents
+
+    retriever = RerankedRetriever(base=base, compressor=Counts(), fetch_k=20, k=2)
+    found = [*retriever.invoke(QUERY), *await retriever.ainvoke(QUERY, fetch_k=12)]
+    assert counts == [20, 12]
+    assert [document.metadata["kind"] for document in found] == ["skill"] * 4
+
+
+@pytest.mark.parametrize("base", ["BoostRetriever", BoostRetriever, len])
+def test_base_that_is_none(base):
+    """Refused where it is written."""
+    with pytest.raises(ValidationError, match="instance of Runnable"):
+        RerankedRetriever(base=base, compressor=Backwards())
+
+
+async def test_base_that_gives_no_documents():
+    """Any Runnable may be the base; one that answers something else is named."""
+    retriever = RerankedRetriever(base=RunnableLambda(lambda _: "text"), compressor=Backwards())
+    message = "the base returned str where a list of Documents was expected"
+    with pytest.raises(TypeError, match=message):
+        retriever.invoke(QUERY)
+    with pytest.raises(TypeError, match=message):
+        await retriever.ainvoke(QUERY)
 
 
 def test_base_of_another_kind():
