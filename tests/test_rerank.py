@@ -306,6 +306,96 @@ def test_models_do_not_share_vectors(compress):
     assert len(same.embedded) == len(documents()) + 1
 
 
+class Nameless(Words):
+    """Its model is an object, whose repr holds an address."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = object()
+
+
+def azure(deployment):
+    """An embedder of Azure's: every one has the same `model`."""
+    from langchain_openai import AzureOpenAIEmbeddings
+
+    return AzureOpenAIEmbeddings(
+        azure_deployment=deployment,
+        azure_endpoint="https://example.invalid",
+        api_key="none",
+        api_version="1",
+    )
+
+
+def cached(embeddings):
+    """The same embedder behind langchain's cache."""
+    from langchain_classic.embeddings import CacheBackedEmbeddings
+
+    return CacheBackedEmbeddings(embeddings, InMemoryByteStore())
+
+
+def named(name):
+    """An embedder of a model of this name."""
+    embeddings = Words()
+    embeddings.model = name
+    return embeddings
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (named("a"), named("a"), True),
+        (named("a"), named("b"), False),
+        (cached(named("a")), cached(named("a")), True),
+        (cached(named("a")), named("a"), True),
+        (cached(named("a")), cached(named("b")), False),
+        (azure("a"), azure("a"), True),
+        (azure("a"), azure("b"), False),
+        (cached(azure("a")), cached(azure("b")), False),
+    ],
+)
+def test_vectors_are_kept_by_model(one, other, same):
+    """The same key in every process for one model, another one for another."""
+    keys = [
+        EmbeddingsReranker(embeddings=each, store=InMemoryByteStore())._keys(["text"])
+        for each in (one, other)
+    ]
+    assert (keys[0] == keys[1]) is same
+
+
+def test_store_of_a_nameless_embedder_needs_a_namespace(compress, tmp_path, caplog):
+    """Its vectors would never be found again: refused where the store is handed over."""
+    message = "Nameless does not say which model it asks; pass namespace='...' to name it"
+    store = Folder(tmp_path / "v")
+    for nameless in (Nameless(), cached(Nameless())):
+        with pytest.raises(ValidationError, match=message):
+            EmbeddingsReranker(embeddings=nameless, store=store)
+    reranker = EmbeddingsReranker(embeddings=Nameless())
+    assert compress(reranker, documents())[0].metadata["reranker"]
+    with pytest.raises(ValidationError, match=message):
+        reranker.store = store
+    assert reranker.store is not store
+    for _ in range(2):
+        warm = EmbeddingsReranker(embeddings=Nameless(), store=store, namespace="mine")
+        compress(warm, documents())
+    assert len(list((tmp_path / "v").iterdir())) == len(documents())
+    warm.namespace = None
+    assert ids(compress(warm, documents())) == ENGINE
+    assert message in caplog.text
+
+
+@pytest.mark.parametrize(
+    "reranker",
+    [EmbeddingsReranker(embeddings=Words()), ChatReranker(model=Structured(messages=iter(())))],
+    ids=["embeddings", "chat"],
+)
+def test_wrong_assignment(reranker):
+    """Fails where it is written, and changes nothing."""
+    for field, value in (("top_n", 0), ("top_n", "3"), ("no_such_field", 1)):
+        with pytest.raises((ValidationError, ValueError)):
+            setattr(reranker, field, value)
+    assert reranker.top_n is None
+
+
 class Broken(Words):
     """Fails in one way of several."""
 

@@ -65,7 +65,9 @@ class ChatReranker(BaseDocumentCompressor):
         ```
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(
+        arbitrary_types_allowed=True, extra="forbid", validate_assignment=True
+    )
 
     model: BaseChatModel
     """The chat model; the only thing in this package that asks one."""
