@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from boost_langchain import BoostRetriever
 from boost_langchain.rerank import ChatReranker, EmbeddingsReranker, RerankedRetriever
+from boost_langchain.rerank._chat import _handles
 
 from recorder import Recorder
 from support import skill
@@ -175,6 +176,40 @@ def test_imperfect_answers(compress, answer, order):
     found = compress(judged(answer), documents())
     assert ids(found) == order
     assert found[0].metadata["why"] in {"y", "a"}
+
+
+def chunk(text, name="alpha", identity="t::alpha"):
+    """A part of an item, which has the item's name and id."""
+    return Document(text, id=identity, metadata={"name": name, "kind": "skill"})
+
+
+@pytest.mark.parametrize(
+    ("given", "handles"),
+    [
+        ([chunk("one"), chunk("two")], ["t::alpha", "t::alpha 2"]),
+        ([chunk("one", name=""), chunk("two", name="")], ["t::alpha", "t::alpha 2"]),
+        ([chunk("one", identity=None), chunk("two", identity=None)], ["alpha", "alpha 2"]),
+        ([chunk("one", "", None), chunk("two", "\u200b", None)], ["2", "3"]),
+        ([chunk("one"), chunk("two"), chunk("", "t::alpha 2")], [..., ..., "t::alpha 2 2"]),
+    ],
+    ids=["items", "ids", "names", "neither", "taken"],
+)
+def test_every_candidate_can_be_picked(compress, given, handles):
+    """Each has a handle of its own, chunks of one item too."""
+    found = compress(judged(shortlist((handles[-1], "This."))), given)
+    assert found[0].page_content == given[-1].page_content
+    assert found[0].metadata["why"] == "This."
+    assert handles[0] is ... or _handles(given) == handles
+
+
+def test_long_answer_is_not_logged_whole(compress, caplog):
+    """Neither an answer that cannot be used, nor an exception that quotes it."""
+    for answer in (AIMessage("word " * 5000), AIMessage("{" * 5000)):
+        compress(judged(answer), documents())
+        compress(judged(answer, model=GenericFakeChatModel), documents())
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 4
+    assert all(len(message) < 400 and "\n" not in message for message in messages)
 
 
 @pytest.mark.parametrize(

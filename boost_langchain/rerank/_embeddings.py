@@ -13,7 +13,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.stores import BaseStore, InMemoryByteStore
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from boost_langchain.rerank._order import description, reordered, untouched
+from boost_langchain.rerank._order import description, reordered, shortened, untouched
 
 _NAMES = (
     "model",
@@ -104,7 +104,7 @@ class EmbeddingsReranker(BaseDocumentCompressor):
             if rows := self._rows(missing, fresh, len(vector)):
                 self.store.mset(rows)
         except Exception as e:  # noqa: BLE001 - whatever an embedder raises, the order is still there
-            return untouched(documents, self._name, repr(e))[: self.top_n]
+            return untouched(documents, self._name, shortened(e))[: self.top_n]
         known |= _decoded(missing, [data for _, data in rows], len(vector))
         return self._ordered(documents, [_cosine(vector, known[text]) for text in texts])
 
@@ -124,7 +124,7 @@ class EmbeddingsReranker(BaseDocumentCompressor):
             if rows := self._rows(missing, fresh, len(vector)):
                 await self.store.amset(rows)
         except Exception as e:  # noqa: BLE001 - whatever an embedder raises, the order is still there
-            return untouched(documents, self._name, repr(e))[: self.top_n]
+            return untouched(documents, self._name, shortened(e))[: self.top_n]
         known |= _decoded(missing, [data for _, data in rows], len(vector))
         return self._ordered(documents, [_cosine(vector, known[text]) for text in texts])
 

@@ -16,7 +16,7 @@ from langchain_core.runnables.configurable import RunnableConfigurableFields
 from pydantic import BaseModel, ConfigDict, Field
 
 from boost_langchain._answers import checked_documents
-from boost_langchain.rerank._order import reordered, untouched
+from boost_langchain.rerank._order import reordered, shortened, untouched
 from boost_langchain.retriever import BoostRetriever
 
 type Candidates = dict[str, Any]
@@ -105,7 +105,7 @@ class RerankedRetriever(BaseRetriever):
         try:
             return self._named(compress(callbacks=config.get("callbacks")))
         except Exception as e:  # noqa: BLE001 - whatever a compressor raises, the order is still there
-            return untouched(documents, type(self.compressor).__name__, repr(e))
+            return untouched(documents, type(self.compressor).__name__, shortened(e))
 
     async def _arerank(self, candidates: Candidates, config: RunnableConfig) -> list[Document]:
         documents = _unmarked(candidates["documents"])
@@ -113,7 +113,7 @@ class RerankedRetriever(BaseRetriever):
         try:
             return self._named(await compress(callbacks=config.get("callbacks")))
         except Exception as e:  # noqa: BLE001 - whatever a compressor raises, the order is still there
-            return untouched(documents, type(self.compressor).__name__, repr(e))
+            return untouched(documents, type(self.compressor).__name__, shortened(e))
 
     def _named(self, documents: Sequence[Document]) -> list[Document]:
         """The same documents; those of a foreign compressor say what ordered them."""
