@@ -96,7 +96,7 @@ def compare(options: argparse.Namespace) -> int:
             f"graded by {after.graded_by}; evaluate both in the same way"
         )
         raise ValueError(msg)
-    shared = {row.golden_id for row in before.rows} & {row.golden_id for row in after.rows}
+    shared = {_identity(row) for row in before.rows} & {_identity(row) for row in after.rows}
     if not shared:
         msg = "not comparable: the two graded no judgment in common"
         raise ValueError(msg)
@@ -155,8 +155,13 @@ def _gain(old: int | None, new: int | None) -> float:
     return (1 / new if new else 0.0) - (1 / old if old else 0.0)
 
 
-def _only(found: Evaluation, shared: set[str]) -> Evaluation:
-    rows = tuple(row for row in found.rows if row.golden_id in shared)
+def _identity(row: Graded) -> tuple[str, str | None]:
+    """Its kind too, which an edited file may give to one of the two alone."""
+    return row.golden_id, row.kind
+
+
+def _only(found: Evaluation, shared: set[tuple[str, str | None]]) -> Evaluation:
+    rows = tuple(row for row in found.rows if _identity(row) in shared)
     return Evaluation(found.k, found.graded_by, found.engines, found.ungraded, rows)
 
 
