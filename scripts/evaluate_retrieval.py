@@ -22,6 +22,7 @@ from pathlib import Path
 from langchain_core.retrievers import BaseRetriever
 
 from boost_langchain import BoostRetriever
+from boost_langchain.__main__ import put
 from boost_langchain.errors import BoostLangChainError
 from boost_langchain.evaluation import (
     Evaluation,
@@ -50,16 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.plot:
             require_drawable(options.plot)
-        code = compare(options) if options.compare else run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader, `head` say, had enough
-        # Python flushes once more on its way out: give it somewhere to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return compare(options) if options.compare else run(options)
     except (BoostLangChainError, OSError, ValueError) as e:
         print(e, file=sys.stderr)
         return 1
-    return code
 
 
 def run(options: argparse.Namespace) -> int:
@@ -79,8 +74,7 @@ def run(options: argparse.Namespace) -> int:
         options.json.write_text(text + "\n", encoding="utf-8")
     if options.plot:
         draw({"": found}, options.plot)
-    print(summary(found))
-    print(table(found))
+    put(f"{summary(found)}\n{table(found)}")
     failures = [line for each in (*floors, *options.floor) for line in below_floors(found, each)]
     for line in failures:
         print(line, file=sys.stderr)
@@ -104,9 +98,8 @@ def compare(options: argparse.Namespace) -> int:
     old, new = map(str, options.compare)
     if options.plot:
         draw({old: before, new: after}, options.plot)
-    print(f"{len(shared)} judgments that both graded; {old} -> {new}")
-    print(table(before, after))
-    print("\n".join(moved(before.rows, after.rows)))
+    title = f"{len(shared)} judgments that both graded; {old} -> {new}"
+    put("\n".join([title, table(before, after), *moved(before.rows, after.rows)]))
     return 0
 
 

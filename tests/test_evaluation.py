@@ -538,8 +538,12 @@ def test_script_draws_nothing_without_matplotlib(script, own_home, tmp_path, mon
     assert found == (1, "", "--plot needs matplotlib: pip install matplotlib\n")
 
 
-def test_reader_that_stops_early(own_home):
-    """A closed pipe is no error."""
-    command = f"{sys.executable} {SCRIPT} --home {own_home.boost_home} | true"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True, cwd="/")
-    assert done.stderr == ""
+@pytest.mark.parametrize(("floor", "code"), [("recall=0.1", 0), ("recall=0.99", 1)])
+def test_reader_that_stops_early(own_home, floor, code):
+    """A closed pipe is no error, and a figure below its floor is still one."""
+    command = f"{sys.executable} {SCRIPT} --home {own_home.boost_home} --floor {floor}"
+    done = subprocess.run(
+        f"({command}; echo $? >&2) | true", shell=True, capture_output=True, text=True, check=True
+    )
+    assert done.stderr.splitlines()[-1] == str(code)
+    assert "Error" not in done.stderr

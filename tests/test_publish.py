@@ -416,6 +416,13 @@ def test_command_shows_the_difference(command, langsmith, client, golden):
     assert langsmith.writes == []
 
 
+def test_reader_that_stops_early(langsmith):
+    """A closed pipe is no error."""
+    command = f"({sys.executable} {SCRIPT} --dry-run; echo $? >&2) | true"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True, cwd="/")
+    assert done.stderr == "0\n"
+
+
 @pytest.mark.parametrize("key", ["", "  "])
 def test_command_without_a_key(command, langsmith, golden, key):
     """No key, or a blank one: one line, exit code 1, nothing sent."""

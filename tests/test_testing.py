@@ -70,7 +70,7 @@ def test_update_and_untap(tap_files):
     ("name", "instead"),
     [
         ("me/procs", "procs"),
-        ("/etc/procs", "procs"),
+        ("/nowhere/procs", "procs"),
         ("../procs", "procs"),
         ("my procs", "my-procs"),
         ("procs ", "procs"),
