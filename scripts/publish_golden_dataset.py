@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("langsmith").setLevel(logging.CRITICAL)
     try:
         judgments = read_golden(options.golden)
-        client = open_client()
+        client = open_client(tracing=False)
         try:
             changes = mirror(client, options.name, judgments, dry_run=options.dry_run)
         finally:

@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from collections import Counter
 
 import pytest
@@ -442,6 +443,15 @@ def test_command_without_langsmith(langsmith, golden):
         "langsmith is not installed: pip install --upgrade 'boost-langchain[langsmith]'\n"
     )
     assert langsmith.requests == []
+
+
+def test_command_starts_no_thread_that_sends_runs(command, langsmith, golden, monkeypatch):
+    """One that begins after the command's end would end in a traceback."""
+    started = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda self: started.append(self) or start(self))
+    assert command("--golden", golden)[0] == 0
+    assert [thread.name for thread in started if "tracing" in thread.name] == []
 
 
 def test_client_without_langsmith(langsmith, monkeypatch):

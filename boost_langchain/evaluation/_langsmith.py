@@ -34,11 +34,15 @@ _NEXT_STEP = {
 }
 
 
-def open_client() -> "Client":
+def open_client(*, tracing: bool = True) -> "Client":
     """A LangSmith client with the key and the endpoint of the environment.
 
     The key is LANGSMITH_API_KEY or LANGCHAIN_API_KEY, the endpoint LANGSMITH_ENDPOINT or
     LANGCHAIN_ENDPOINT.
+
+    Args:
+        tracing: Whether it sends runs in the background. False for `mirror` alone, in a command
+            that may end before the client's threads have begun.
 
     Raises:
         LangSmithServiceError: There is no key, langsmith is not installed or too old, or the
@@ -66,7 +70,7 @@ def open_client() -> "Client":
         msg = f"LANGSMITH_ENDPOINT={endpoint!r} is no address: set it to {_API}"
         raise LangSmithServiceError(msg)
     with langsmith_errors(endpoint):
-        return Client(api_key=key)
+        return Client(api_key=key, auto_batch_tracing=tracing)
 
 
 @contextmanager
