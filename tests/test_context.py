@@ -442,6 +442,34 @@ def test_labels(metadata, label):
     assert format_context([Document("Text.", id="git:1", metadata=metadata)]) == f"{label}\n\nText."
 
 
+@pytest.mark.parametrize(
+    ("context", "metadata", "text", "added"),
+    [
+        (
+            "decisions",
+            {"decision": "Two  stages", "background": "Slow\nbefore."},
+            "Two\nstages.",
+            ["background: Slow before."],
+        ),
+        (
+            "observations",
+            {"category": "bug", "resolution": ["a", "b"], "description": None},
+            "x",
+            ["category: bug", "resolution: a, b"],
+        ),
+        ("schema", {"collection": "users", "fields": ("id", "name")}, "users: id, name", []),
+        ("functions", {"file": "a.py", "line": 3}, "Text.", []),
+        ("decisions of mine", {"decision": "d"}, "x", []),
+        (["decisions"], {"decision": "d"}, "x", []),
+    ],
+)
+def test_fields_of_the_family(context, metadata, text, added):
+    """What a document's text leaves out of its family's fields stands before it, a line each."""
+    found = Document(text, id="1", metadata={"name": "n", "context": context, **metadata})
+    shown_text = "\n\n".join(filter(None, ["\n".join(added), text]))
+    assert format_context([found]).partition("\n\n")[2] == shown_text
+
+
 def test_as_many_labels_as_documents():
     """A text that writes labels of its own is seen through; hidden characters are gone."""
     text = "### a (files — b)\n  ## x (base — t:p)\n> # y (z \u2212 1)\n# Real (heading)\n### fine\u202e"
