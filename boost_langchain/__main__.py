@@ -16,22 +16,26 @@ from boost_langchain.errors import BoostRetrievalError
 from boost_langchain.retriever import BoostRetriever
 
 FOUND, NOTHING, USAGE, FAULT = 0, 1, 2, 3
-"""Exit codes of search: an answer, an empty answer, a wrong argument, an engine fault. Those of
-doctor: 0 healthy, 1 needs attention."""
+"""Exit codes of search: an answer, an empty answer, a wrong argument, an engine fault."""
+
+HEALTHY, NEEDS_ATTENTION = 0, 1
+"""Exit codes of doctor."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
     logging.basicConfig(format="%(message)s", level=logging.WARNING, stream=sys.stderr)
     options = _parser().parse_args(arguments)
+    return int(options.run(options))
+
+
+def put(text: str) -> None:
+    """Print to a reader that may have had enough, as `head` has; no exit code depends on it."""
     try:
-        code = int(options.run(options))
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader, `head` say, had enough
+        print(text, flush=True)
+    except BrokenPipeError:
         # Python flushes once more on its way out: give it somewhere to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FOUND
-    return code
 
 
 def search(options: argparse.Namespace) -> int:
@@ -51,9 +55,9 @@ def search(options: argparse.Namespace) -> int:
         return FAULT
     if options.json:
         rows = [{**d.metadata, "page_content": d.page_content} for d in documents]
-        print(json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False))
+        put(json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        print("\n".join(map(line, documents)) or "nothing found")
+        put("\n".join(map(line, documents)) or "nothing found")
     return FOUND if documents else NOTHING
 
 
@@ -61,10 +65,10 @@ def doctor(options: argparse.Namespace) -> int:
     """Print what would answer here, and what keeps a better rung from it."""
     report = examine()
     if options.json:
-        print(json.dumps(as_json(report), indent=2, ensure_ascii=False, allow_nan=False))
+        put(json.dumps(as_json(report), indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        print(as_text(report))
-    return FOUND if report.healthy else NOTHING
+        put(as_text(report))
+    return HEALTHY if report.healthy else NEEDS_ATTENTION
 
 
 def line(document: Document) -> str:

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ class TappedCatalog:
     """The directory that HOME names meanwhile."""
     taps: tuple[str, ...]
     """The names of the registries, as `metadata["tap"]` has them."""
+    _repositories: dict[str, Path] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def boost_home(self) -> Path:
@@ -48,8 +49,16 @@ class TappedCatalog:
         return self.home / ".boost"
 
     def repository(self, tap: str) -> Path:
-        """The git repository that `tap` was cloned from, for a test that changes it."""
-        return self.home / "registries" / tap
+        """The git repository that `tap` was cloned from, for a test that changes it.
+
+        Raises:
+            ValueError: No registry of this name was tapped here.
+        """
+        if tap not in self._repositories:
+            there_are = ", ".join(self._repositories) or "none"
+            msg = f"no registry {tap!r} was tapped here; there are: {there_are}"
+            raise ValueError(msg)
+        return self._repositories[tap]
 
     def clone(self, tap: str) -> Path:
         """The engine's clone of `tap`, for a test that damages it."""
@@ -64,23 +73,34 @@ class TappedCatalog:
 
         Args:
             directory: A directory of procedures; it is copied, and links stay links.
-            name: What to call the registry; by default the directory's own name.
+            name: What to call the registry; by default the directory's own name, which the
+                engine may change: white space in it becomes "-".
 
         Raises:
             FileNotFoundError: There is no such directory.
+            ValueError: The engine would give the registry another name than `name`.
             boost_cli.errors.BoostError: The engine refuses it, for a name that is taken, say.
         """
         source = Path(directory)
         if not source.is_dir():
             msg = f"{source} is not a directory; give one that holds procedures"
             raise FileNotFoundError(msg)
-        repository = self.repository(name or source.resolve().name)
+        called = source.resolve().name.strip() if name is None else _checked(name)
+        # A folder for each: a name that is taken is the engine's to refuse.
+        folder = Path(tempfile.mkdtemp(dir=self.home, prefix="registry-"))
+        repository = folder / called
         shutil.copytree(source, repository, symlinks=True, ignore=shutil.ignore_patterns(".git"))
         _git(repository, "init", "--quiet", "--initial-branch=main")
+        if name is not None and (other := registry.parse_spec(str(repository))[0]) != name:
+            raise ValueError(_other_name(name, other))
         return self._add(repository)
 
     def update(self, tap: str) -> None:
-        """Commit what a test changed in `repository(tap)`, and bring the registry up to date."""
+        """Commit what a test changed in `repository(tap)`, and bring the registry up to date.
+
+        Raises:
+            ValueError: No registry of this name was tapped here.
+        """
         self._commit(self.repository(tap))
         tapped = registry.get(tap)
         gitutil.pull(tapped.path)
@@ -94,6 +114,7 @@ class TappedCatalog:
         self._commit(repository)
         tapped = registry.add(str(repository))
         catalog.rebuild_tap(tapped)
+        self._repositories[tapped.name] = repository
         return str(tapped.name)
 
     @staticmethod
@@ -113,14 +134,15 @@ def tapped_catalog(*directories: str | Path, name: str | None = None) -> Iterato
     Args:
         *directories: Directories of procedures, one registry each; none for an empty home.
         name: What to call the registry when there is one directory; by default the
-            directory's own name.
+            directory's own name, which the engine may change: white space in it becomes "-".
 
     Yields:
         The home, with the names of its registries.
 
     Raises:
         FileNotFoundError: A directory does not exist, or git is not installed.
-        ValueError: `name` is given with more than one directory.
+        ValueError: `name` is given with more than one directory, or the engine would give the
+            registry another one.
 
     Example:
         As a pytest fixture, where `procedures/` lies beside the tests:
@@ -144,7 +166,22 @@ def tapped_catalog(*directories: str | Path, name: str | None = None) -> Iterato
         with _environment({"HOME": str(home), "BOOST_HOME": str(home / ".boost")}):
             empty = TappedCatalog(home, ())
             taps = tuple(empty.tap(directory, name) for directory in directories)
-            yield TappedCatalog(home, taps)
+            yield replace(empty, taps=taps)
+
+
+def _checked(name: str) -> str:
+    """The name, if a directory can be called so; the engine names a registry after its own."""
+    plain = Path(name.strip()).name
+    if plain != name or name in {"", ".."}:
+        raise ValueError(_other_name(name, plain))
+    return name
+
+
+def _other_name(name: str, other: str) -> str:
+    return (
+        f"name={name!r} is no name of a local registry; pass one word without slashes, such as "
+        f"{other if other not in {'', '..'} else 'procedures'!r}"
+    )
 
 
 @contextmanager

@@ -86,7 +86,7 @@ def main() -> int:
     logging.getLogger("langsmith").setLevel(logging.CRITICAL)
     try:
         client = open_client()
-        with langsmith_errors(client.api_url), closing(client), catalog(options):
+        with closing(client), catalog(options), langsmith_errors(client.api_url):
             if not client.has_dataset(dataset_name=options.name):
                 msg = (
                     f"no dataset {options.name!r}: run scripts/publish_golden_dataset.py "
@@ -94,7 +94,7 @@ def main() -> int:
                 )
                 raise LangSmithServiceError(msg)
             found = averages(run(client, options.name))
-    except BoostLangChainError as e:
+    except (BoostLangChainError, FileNotFoundError) as e:  # the latter: git, say
         print(e, file=sys.stderr)
         return 1
     if not found:

@@ -22,6 +22,7 @@ from pathlib import Path
 from langchain_core.retrievers import BaseRetriever
 
 from boost_langchain import BoostRetriever
+from boost_langchain.__main__ import put
 from boost_langchain.errors import BoostLangChainError
 from boost_langchain.evaluation import (
     Evaluation,
@@ -50,16 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.plot:
             require_drawable(options.plot)
-        code = compare(options) if options.compare else run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader, `head` say, had enough
-        # Python flushes once more on its way out: give it somewhere to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return compare(options) if options.compare else run(options)
     except (BoostLangChainError, OSError, ValueError) as e:
         print(e, file=sys.stderr)
         return 1
-    return code
 
 
 def run(options: argparse.Namespace) -> int:
@@ -79,8 +74,7 @@ def run(options: argparse.Namespace) -> int:
         options.json.write_text(text + "\n", encoding="utf-8")
     if options.plot:
         draw({"": found}, options.plot)
-    print(summary(found))
-    print(table(found))
+    put(f"{summary(found)}\n{table(found)}")
     failures = [line for each in (*floors, *options.floor) for line in below_floors(found, each)]
     for line in failures:
         print(line, file=sys.stderr)
@@ -96,7 +90,7 @@ def compare(options: argparse.Namespace) -> int:
             f"graded by {after.graded_by}; evaluate both in the same way"
         )
         raise ValueError(msg)
-    shared = {row.golden_id for row in before.rows} & {row.golden_id for row in after.rows}
+    shared = {_identity(row) for row in before.rows} & {_identity(row) for row in after.rows}
     if not shared:
         msg = "not comparable: the two graded no judgment in common"
         raise ValueError(msg)
@@ -104,9 +98,8 @@ def compare(options: argparse.Namespace) -> int:
     old, new = map(str, options.compare)
     if options.plot:
         draw({old: before, new: after}, options.plot)
-    print(f"{len(shared)} judgments that both graded; {old} -> {new}")
-    print(table(before, after))
-    print("\n".join(moved(before.rows, after.rows)))
+    title = f"{len(shared)} judgments that both graded; {old} -> {new}"
+    put("\n".join([title, table(before, after), *moved(before.rows, after.rows)]))
     return 0
 
 
@@ -155,8 +148,13 @@ def _gain(old: int | None, new: int | None) -> float:
     return (1 / new if new else 0.0) - (1 / old if old else 0.0)
 
 
-def _only(found: Evaluation, shared: set[str]) -> Evaluation:
-    rows = tuple(row for row in found.rows if row.golden_id in shared)
+def _identity(row: Graded) -> tuple[str, str | None]:
+    """Its kind too, which an edited file may give to one of the two alone."""
+    return row.golden_id, row.kind
+
+
+def _only(found: Evaluation, shared: set[tuple[str, str | None]]) -> Evaluation:
+    rows = tuple(row for row in found.rows if _identity(row) in shared)
     return Evaluation(found.k, found.graded_by, found.engines, found.ungraded, rows)
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 if importlib.util.find_spec("langsmith") is None:
     sys.exit("langsmith is not installed: pip install --upgrade 'boost-langchain[langsmith]'")
 
+from boost_langchain.__main__ import put
 from boost_langchain.errors import BoostLangChainError
 from boost_langchain.evaluation import Difference, mirror, open_client, read_golden
 
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("langsmith").setLevel(logging.CRITICAL)
     try:
         judgments = read_golden(options.golden)
-        client = open_client()
+        client = open_client(tracing=False)
         try:
             changes = mirror(client, options.name, judgments, dry_run=options.dry_run)
         finally:
@@ -44,10 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     count = f"{len(judgments)} example{'s' * (len(judgments) != 1)}"
     if options.dry_run:
-        print("\n".join([*lines(changes), f"would publish {count}: {changes}"]))
+        put("\n".join([*lines(changes), f"would publish {count}: {changes}"]))
     else:
-        print(f"published {count} to LangSmith dataset {options.name!r}")
-        print(changes)
+        put(f"published {count} to LangSmith dataset {options.name!r}\n{changes}")
     return 0
 
 

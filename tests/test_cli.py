@@ -75,9 +75,29 @@ def test_engine_fault_is_an_exit_code(empty_catalog):
     assert "config.json cannot be read" in err
 
 
-def test_reader_that_stops_early(own_catalog):
-    """A closed pipe is no error."""
-    command = f"{sys.executable} -m boost_langchain search retry -k 20 --json | head -1"
+@pytest.mark.parametrize(
+    ("arguments", "code", "first"),
+    [
+        ("search retry -k 20 --json", 0, "[\n"),
+        ("search zzqxj", 1, "nothing found\n"),
+        ("doctor", 1, "boost home"),
+    ],
+)
+def test_reader_that_stops_early(own_catalog, arguments, code, first, monkeypatch):
+    """A closed pipe is no error, and the exit code is what it is without one."""
+    if arguments == "doctor":
+        monkeypatch.setenv("BOOST_HOME", "relative/path")
+    command = f"({sys.executable} -m boost_langchain {arguments}; echo $? >&2) | {{ head -1; }}"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True, cwd="/")
-    assert done.stdout == "[\n"
-    assert done.stderr == ""
+    assert done.stdout.startswith(first)
+    assert done.stderr.splitlines()[-1] == str(code)
+    assert "Error" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["search zzqxj", "doctor"])
+def test_reader_that_reads_nothing(empty_catalog, arguments):
+    """The pipe is closed before the first line."""
+    command = f"({sys.executable} -m boost_langchain {arguments}; echo $? >&2) | true"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True, cwd="/")
+    assert done.stderr.splitlines()[-1] == "1"
+    assert "Error" not in done.stderr

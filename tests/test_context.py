@@ -136,6 +136,42 @@ def test_error_of_the_base_is_the_callers(ask):
         ask(builder)
 
 
+def test_cause_of_the_bases_error_is_kept(ask):
+    """Sync and async: what lies behind an error says what to mend."""
+
+    class Fails(Fixed):
+        """Fails for a reason."""
+
+        def _get_relevant_documents(self, query, *, run_manager):
+            down, cause = ConnectionError("down"), OSError("no route")
+            raise down from cause
+
+    with pytest.raises(ConnectionError, match="down") as caught:
+        ask(ContextBuilder(base=Fails(), sources=[source("one", "o")]))
+    assert repr(caught.value.__cause__) == "OSError('no route')"
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        BoostRetriever().bind(kind="rule", k=2),
+        BoostRetriever(kind="rule", k=2).with_retry(),
+        RunnableLambda(lambda _: [Document("d", metadata={"kind": "rule"})] * 2),
+    ],
+    ids=["bound", "retried", "lambda"],
+)
+def test_base_that_is_no_retriever(ask, own_catalog, base):
+    """Any Runnable from a question to documents may be the base."""
+    found = ask(ContextBuilder(base=base), "retry with backoff")
+    assert [document.metadata["kind"] for document in found] == ["rule", "rule"]
+
+
+def test_base_that_gives_no_documents(ask):
+    """The caller's mistake, named."""
+    with pytest.raises(TypeError, match="'base' returned str where a list of Documents was exp"):
+        ask(ContextBuilder(base=RunnableLambda(lambda _: "documents")))
+
+
 async def test_sources_are_asked_at_once():
     """Under ainvoke: each waits for all the others before it answers."""
     everybody = asyncio.Barrier(3)
@@ -244,7 +280,8 @@ def test_verbose_is_tolerated(ask):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"base": "BoostRetriever"}, "base"),
+        ({"base": "BoostRetriever"}, "instance of Runnable"),
+        ({"base": BoostRetriever}, "instance of Runnable"),
         ({"sources": [{"name": "x"}]}, "instance of ContextSource"),
         ({"sources": [source("one"), source("one")]}, "two sources would be labelled 'one'"),
         ({"sources": [source("base")]}, "two sources would be labelled 'base'"),
@@ -405,6 +442,34 @@ def test_labels(metadata, label):
     assert format_context([Document("Text.", id="git:1", metadata=metadata)]) == f"{label}\n\nText."
 
 
+@pytest.mark.parametrize(
+    ("context", "metadata", "text", "added"),
+    [
+        (
+            "decisions",
+            {"decision": "Two  stages", "background": "Slow\nbefore."},
+            "Two\nstages.",
+            ["background: Slow before."],
+        ),
+        (
+            "observations",
+            {"category": "bug", "resolution": ["a", "b"], "description": None},
+            "x",
+            ["category: bug", "resolution: a, b"],
+        ),
+        ("schema", {"collection": "users", "fields": ("id", "name")}, "users: id, name", []),
+        ("functions", {"file": "a.py", "line": 3}, "Text.", []),
+        ("decisions of mine", {"decision": "d"}, "x", []),
+        (["decisions"], {"decision": "d"}, "x", []),
+    ],
+)
+def test_fields_of_the_family(context, metadata, text, added):
+    """What a document's text leaves out of its family's fields stands before it, a line each."""
+    found = Document(text, id="1", metadata={"name": "n", "context": context, **metadata})
+    shown_text = "\n\n".join(filter(None, ["\n".join(added), text]))
+    assert format_context([found]).partition("\n\n")[2] == shown_text
+
+
 def test_as_many_labels_as_documents():
     """A text that writes labels of its own is seen through; hidden characters are gone."""
     text = "### a (files — b)\n  ## x (base — t:p)\n> # y (z \u2212 1)\n# Real (heading)\n### fine\u202e"
@@ -416,6 +481,12 @@ def test_as_many_labels_as_documents():
         "# Real (heading)",
         "### fine",
     ]
+
+
+def test_label_with_a_run_of_marks():
+    """A third party's line is looked at in linear time: its square would take minutes."""
+    line = "# x (y \u2212 z)" + "\u0300\u0316" * 200_000
+    assert format_context([Document(line, metadata={"path": "p"})]).splitlines()[2][0] == "\\"
 
 
 def test_budget_and_nothing():

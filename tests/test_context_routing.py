@@ -186,6 +186,25 @@ def test_thirty_phrasings_half_of_them_requests():
     assert (len(REQUESTS), len(OTHERS)) == (15, 15)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("so, " * 100_000, id="leads"),
+        pytest.param("a" + "\u0300\u0316" * 200_000, id="combining marks"),
+    ],
+)
+def test_long_text_is_read_in_linear_time(text):
+    """Whatever was pasted: in the square of its length each would take many minutes."""
+    assert not is_explanation_request(text)
+    assert not ContextSource("s", ["bug"], Says(text="s")).is_asked(text)
+
+
+def test_request_above_what_was_pasted():
+    """A request is found where it stands first, and behind a few words of greeting."""
+    assert is_explanation_request("Explain this log:\n" + "error, so, then, " * 10_000)
+    assert is_explanation_request("Hi, so, ok, please explain the loader")
+
+
 def test_what_is_no_text_is_the_callers_mistake():
     """A message is not its text."""
     with pytest.raises(TypeError, match="pass the message's text"):

@@ -13,10 +13,11 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from boost_langchain import BoostRetriever
-from boost_langchain.errors import EvaluationFileError
+from boost_langchain.errors import BoostRetrievalError, EvaluationFileError
 from boost_langchain.evaluation import (
     Evaluation,
     Graded,
+    Grader,
     Judgment,
     Scores,
     below_floors,
@@ -27,10 +28,11 @@ from boost_langchain.evaluation import (
     read_evaluation,
     read_floors,
     read_golden,
+    retrieval_evaluator,
     score,
 )
 
-from support import ROOT, skill
+from support import ROOT, skill, snapshot
 
 SCRIPT = ROOT / "scripts" / "evaluate_retrieval.py"
 GOLDEN = ROOT / "tests" / "eval" / "golden.jsonl"
@@ -211,6 +213,20 @@ def test_evaluation_of_any_retriever(three_copies):
     assert slices["mixed"].judgments == 1
 
 
+def test_grading_writes_nothing(three_copies):
+    """Not even a catalog cache that is missing: its registry would pass for one not tapped."""
+    before = snapshot(three_copies.home)
+    open_grader()
+    assert snapshot(three_copies.home) == before
+    cache = three_copies.boost_home / "cache" / "two.json"
+    cache.unlink()
+    with pytest.raises(
+        BoostRetrievalError, match=r"two has no catalog cache .* `boost update two`"
+    ):
+        open_grader()
+    assert not cache.exists()
+
+
 def test_nothing_to_grade(empty_catalog):
     """An evaluation over no judgment is an error, not a perfect score."""
     with pytest.raises(ValueError, match="none of the 1 judgments pins an item of this catalog"):
@@ -233,7 +249,7 @@ def test_saved_evaluation_is_read_back(tmp_path):
     }
 
 
-@pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"k": 10}', "[1"])
+@pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"k": 10}', "[1", "[" * 200_000])
 def test_what_is_no_saved_evaluation(tmp_path, text):
     """A missing or foreign file is one line that names it."""
     path = tmp_path / "run.json"
@@ -241,6 +257,56 @@ def test_what_is_no_saved_evaluation(tmp_path, text):
         path.write_text(text)
     with pytest.raises(EvaluationFileError, match=r"run\.json: not a saved evaluation .* --json"):
         read_evaluation(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"k": 0}, "k is 0: Input should be greater than or equal to 1"),
+        ({"k": "10"}, "k is '10': Input should be a valid integer"),
+        ({"graded_by": "luck"}, "graded_by is 'luck': Input should be 'exemplar' or 'name'"),
+        ({"rows": [None]}, "row 1 is None: Input should be an object"),
+        ({"rank": "3"}, "row 2, rank is '3': Input should be a valid integer"),
+        ({"rank": 0}, "row 2, rank is 0: Input should be greater than or equal to 1"),
+        ({"rank": True}, "row 2, rank is True: Input should be a valid integer"),
+        ({"rank": 2.0}, "row 2, rank is 2.0: Input should be a valid integer"),
+        ({"kind": 5}, "row 2, kind is 5: Input should be a valid string"),
+        ({"golden_id": "i1"}, "row 2 is the judgment of row 1 again"),
+        ({"rank": "3" * 9000}, "row 2, rank is '333333333333...3333333333333': Input"),
+    ],
+)
+def test_saved_evaluation_with_another_value(script, tmp_path, change, message):
+    """The row and the value are named; it would have ended in a traceback, or in wrong figures."""
+    rows = (Graded("i1", "a", "rule", 3), Graded("i2", "b", None, None))
+    saved = Evaluation(10, "exemplar", (), 0, rows).as_json()
+    (saved if change.keys() & saved.keys() else saved["rows"][1]).update(change)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(saved))
+    with pytest.raises(EvaluationFileError) as caught:
+        read_evaluation(path)
+    assert str(caught.value).startswith(f"{path}: not a saved evaluation ({message}")
+    assert script("--compare", path, path) == (1, "", f"{caught.value}\n")
+
+
+def test_row_without_its_rank(tmp_path):
+    """A key that is missing is named too."""
+    saved = Evaluation(10, "exemplar", (), 0, (Graded("i1", "a", None, 1),)).as_json()
+    del saved["rows"][0]["rank"]
+    (tmp_path / "run.json").write_text(json.dumps(saved))
+    with pytest.raises(EvaluationFileError, match=r"\(row 1, rank: Field required\)"):
+        read_evaluation(tmp_path / "run.json")
+
+
+@pytest.mark.parametrize("k", [0, -1, True, "10", 2.0])
+def test_places_that_are_none(k):
+    """Offline and online: refused where it is written, before anything is asked."""
+    grader = Grader({})
+    for call in (
+        lambda: evaluate(Scripted(ids=[]), [Judgment("a", ("x",))], grader, k=k),
+        lambda: retrieval_evaluator(grader, k=k),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"k={k!r} "):
+            call()
 
 
 def test_floors_name_metric_value_and_floor():
@@ -283,6 +349,9 @@ def test_floor_that_is_none(text, message):
     ("text", "message"),
     [
         (None, "No such file"),
+        ("[" * 200_000, "nested too deep"),
+        ('{"all": {"recall": -Infinity}}', "recall is -inf, not a number"),
+        ('{"all": {"judgments": 1' + "0" * 400 + "}}", "int too large"),
         ("{", "Expecting property name"),
         ("[]", "an object of objects is needed"),
         ('{"recall": 0.7}', "an object of objects is needed"),
@@ -290,6 +359,7 @@ def test_floor_that_is_none(text, message):
         ('{"all": {"recall": true}}', "recall is True, not a number"),
         ('{"all": {"recal": 0.7}}', "unknown metric 'recal'"),
     ],
+    ids=lambda value: str(value)[:40],
 )
 def test_file_of_floors_that_is_none(tmp_path, text, message):
     """The same for a file."""
@@ -434,6 +504,7 @@ def test_script_compares_a_run_with_itself(script, own_home, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"rows": [Graded("i1", "a", "rule", 1).__dict__]}, "graded no judgment in common"),
         ({"k": 5}, "not comparable: k=10, graded by exemplar, and k=5, graded by exemplar"),
         ({"graded_by": "name"}, "and k=10, graded by name; evaluate both in the same way"),
         ({"rows": [Graded("other", "b", None, 1).__dict__]}, "graded no judgment in common"),
@@ -467,8 +538,12 @@ def test_script_draws_nothing_without_matplotlib(script, own_home, tmp_path, mon
     assert found == (1, "", "--plot needs matplotlib: pip install matplotlib\n")
 
 
-def test_reader_that_stops_early(own_home):
-    """A closed pipe is no error."""
-    command = f"{sys.executable} {SCRIPT} --home {own_home.boost_home} | true"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True, cwd="/")
-    assert done.stderr == ""
+@pytest.mark.parametrize(("floor", "code"), [("recall=0.1", 0), ("recall=0.99", 1)])
+def test_reader_that_stops_early(own_home, floor, code):
+    """A closed pipe is no error, and a figure below its floor is still one."""
+    command = f"{sys.executable} {SCRIPT} --home {own_home.boost_home} --floor {floor}"
+    done = subprocess.run(
+        f"({command}; echo $? >&2) | true", shell=True, capture_output=True, text=True, check=True
+    )
+    assert done.stderr.splitlines()[-1] == str(code)
+    assert "Error" not in done.stderr

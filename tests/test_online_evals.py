@@ -164,6 +164,13 @@ def test_recipe_where_the_catalog_is_broken(empty_catalog, published):
     assert "config.json cannot be read" in err.splitlines()[-1]
 
 
+def test_recipe_without_git(langsmith, tmp_path):
+    """What is missing is named, not LangSmith."""
+    code, out, err = online(PATH=str(tmp_path))
+    assert (code, out) == (1, "")
+    assert err == "git is not installed, and the engine taps git repositories; install git\n"
+
+
 def test_row_that_fails(own_catalog, published, monkeypatch):
     """A target that fails on a row fails the averages: without the row they would flatter."""
     monkeypatch.syspath_prepend(RECIPE.parent)

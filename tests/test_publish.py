@@ -7,17 +7,20 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from collections import Counter
 
 import pytest
+import requests
 from langsmith import Client
-from langsmith.utils import LangSmithRetry
+from langsmith.utils import LangSmithConnectionError, LangSmithRetry
 
 from boost_langchain.errors import LangSmithServiceError
 from boost_langchain.evaluation import (
     Difference,
     Judgment,
     difference,
+    langsmith_errors,
     mirror,
     open_client,
     read_golden,
@@ -414,6 +417,13 @@ def test_command_shows_the_difference(command, langsmith, client, golden):
     assert langsmith.writes == []
 
 
+def test_reader_that_stops_early(langsmith):
+    """A closed pipe is no error."""
+    command = f"({sys.executable} {SCRIPT} --dry-run; echo $? >&2) | true"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True, cwd="/")
+    assert done.stderr == "0\n"
+
+
 @pytest.mark.parametrize("key", ["", "  "])
 def test_command_without_a_key(command, langsmith, golden, key):
     """No key, or a blank one: one line, exit code 1, nothing sent."""
@@ -433,6 +443,15 @@ def test_command_without_langsmith(langsmith, golden):
         "langsmith is not installed: pip install --upgrade 'boost-langchain[langsmith]'\n"
     )
     assert langsmith.requests == []
+
+
+def test_command_starts_no_thread_that_sends_runs(command, langsmith, golden, monkeypatch):
+    """One that begins after the command's end would end in a traceback."""
+    started = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda self: started.append(self) or start(self))
+    assert command("--golden", golden)[0] == 0
+    assert [thread.name for thread in started if "tracing" in thread.name] == []
 
 
 def test_client_without_langsmith(langsmith, monkeypatch):
@@ -533,6 +552,77 @@ def test_command_on_the_web_application(command, langsmith, golden):
         f"LangSmith at {langsmith.url}: it does not answer as the API does: set "
         "LANGSMITH_ENDPOINT to https://api.smith.langchain.com, or that of your region\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/datasets"), ("POST", "/datasets"), ("GET", "/examples"), ("POST", "/examples")],
+)
+def test_answer_of_another_shape(langsmith, client, method, path):
+    """JSON that is no listing and no dataset: one line; what answers a write is not read."""
+    if path != "/datasets":
+        mirror(client, NAME, [])
+    langsmith.refuse(200, method=method, path=path)
+    if (method, path) == ("POST", "/examples"):
+        mirror(client, NAME, OLD)
+        return
+    with pytest.raises(LangSmithServiceError, match="it does not answer as the API does: set"):
+        mirror(client, NAME, OLD)
+
+
+@pytest.mark.parametrize(
+    "spoilt", [{"metadata": ["x"]}, {"inputs": "q"}, {"outputs": 5}, {"id": 7}]
+)
+def test_row_of_another_shape(langsmith, client, spoilt):
+    """Nothing is written where the rows that are there cannot be read."""
+    mirror(client, NAME, OLD)
+    next(iter(langsmith.examples.values())).update(spoilt)
+    langsmith.forget_requests()
+    with pytest.raises(LangSmithServiceError, match="it does not answer as the API does: set"):
+        mirror(client, NAME, NEW)
+    assert langsmith.writes == []
+
+
+def test_row_with_half_a_character(langsmith, client):
+    """Somebody else's row that is no Unicode is a row to remove, as any other."""
+    mirror(client, NAME, OLD)
+    row = next(iter(langsmith.examples.values()))
+    row |= {"inputs": {"query": "\ud800"}, "metadata": None}
+    mirror(client, NAME, NEW)
+    assert rows(langsmith) == file_rows(NEW)
+
+
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError("git"), KeyError("x"), ValueError("x"), PermissionError("x")]
+)
+def test_what_is_not_langsmiths_fault(error):
+    """A fault of the caller's own code stays what it is."""
+    with pytest.raises(type(error)) as caught, langsmith_errors("https://example.invalid"):
+        raise error
+    assert caught.value is error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        requests.Timeout("x"),
+        requests.exceptions.ChunkedEncodingError("x"),
+        LangSmithConnectionError("x"),
+        ConnectionResetError("x"),
+        TimeoutError("x"),
+    ],
+)
+def test_what_is_a_lost_connection(error):
+    """One line that names the endpoint, with the cause behind it."""
+    with (
+        pytest.raises(
+            LangSmithServiceError,
+            match=r"^LangSmith at https://example\.invalid: it cannot be reached",
+        ) as caught,
+        langsmith_errors("https://me:secret@example.invalid"),
+    ):
+        raise error
+    assert caught.value.__cause__ is error
 
 
 def bad_line(number, text):

@@ -2,7 +2,9 @@
 
 import subprocess
 from datetime import UTC, date, datetime, timedelta, timezone
+from fractions import Fraction
 
+import numpy as np
 import pytest
 from boost_cli.core import gitutil
 from langchain_core.documents import Document
@@ -67,6 +69,7 @@ def test_factor(modified, factor):
         datetime(2026, 6, 16, 3, tzinfo=EAST),
         datetime(2026, 6, 15, 18, tzinfo=UTC).timestamp(),
         int(datetime(2026, 6, 15, 18, tzinfo=UTC).timestamp()),
+        np.int64(datetime(2026, 6, 15, 18, tzinfo=UTC).timestamp()),
     ],
 )
 def test_forms_of_a_date(modified, caplog):
@@ -106,6 +109,12 @@ TODAY, OLD = "2026-06-30", "2026-01-01"
         ([("a", 0.0, OLD), ("b", 0.0, TODAY)], "ab"),
         # What is no number is no score.
         ([("a", float("nan"), OLD), ("b", True, TODAY), ("c", "9", OLD)], "bac"),
+        ([("a", 10**400, OLD), ("b", np.True_, TODAY), ("c", np.nan, OLD)], "bac"),
+        # Any number is a score: numpy's are no float.
+        ([("a", np.float32(1), OLD), ("b", np.float32(0.9), TODAY)], "ba"),
+        ([("a", np.int64(10), OLD), ("b", np.int64(9), OLD), ("c", np.int64(8), OLD)], "abc"),
+        ([("a", np.int64(8), OLD), ("b", np.int64(9), OLD), ("c", np.int64(10), OLD)], "cba"),
+        ([("a", Fraction(1, 2), OLD), ("b", Fraction(9, 20), TODAY)], "ba"),
     ],
 )
 def test_order(given, order):

@@ -10,13 +10,14 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_core.stores import BaseStore, InMemoryByteStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from boost_langchain import BoostRetriever
 from boost_langchain.rerank import ChatReranker, EmbeddingsReranker, RerankedRetriever
+from boost_langchain.rerank._chat import _handles
 
 from recorder import Recorder
 from support import skill
@@ -177,6 +178,40 @@ def test_imperfect_answers(compress, answer, order):
     assert found[0].metadata["why"] in {"y", "a"}
 
 
+def chunk(text, name="alpha", identity="t::alpha"):
+    """A part of an item, which has the item's name and id."""
+    return Document(text, id=identity, metadata={"name": name, "kind": "skill"})
+
+
+@pytest.mark.parametrize(
+    ("given", "handles"),
+    [
+        ([chunk("one"), chunk("two")], ["t::alpha", "t::alpha 2"]),
+        ([chunk("one", name=""), chunk("two", name="")], ["t::alpha", "t::alpha 2"]),
+        ([chunk("one", identity=None), chunk("two", identity=None)], ["alpha", "alpha 2"]),
+        ([chunk("one", "", None), chunk("two", "\u200b", None)], ["2", "3"]),
+        ([chunk("one"), chunk("two"), chunk("", "t::alpha 2")], [..., ..., "t::alpha 2 2"]),
+    ],
+    ids=["items", "ids", "names", "neither", "taken"],
+)
+def test_every_candidate_can_be_picked(compress, given, handles):
+    """Each has a handle of its own, chunks of one item too."""
+    found = compress(judged(shortlist((handles[-1], "This."))), given)
+    assert found[0].page_content == given[-1].page_content
+    assert found[0].metadata["why"] == "This."
+    assert handles[0] is ... or _handles(given) == handles
+
+
+def test_long_answer_is_not_logged_whole(compress, caplog):
+    """Neither an answer that cannot be used, nor an exception that quotes it."""
+    for answer in (AIMessage("word " * 5000), AIMessage("{" * 5000)):
+        compress(judged(answer), documents())
+        compress(judged(answer, model=GenericFakeChatModel), documents())
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 4
+    assert all(len(message) < 400 and "\n" not in message for message in messages)
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -306,6 +341,96 @@ def test_models_do_not_share_vectors(compress):
     assert len(same.embedded) == len(documents()) + 1
 
 
+class Nameless(Words):
+    """Its model is an object, whose repr holds an address."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = object()
+
+
+def azure(deployment):
+    """An embedder of Azure's: every one has the same `model`."""
+    from langchain_openai import AzureOpenAIEmbeddings
+
+    return AzureOpenAIEmbeddings(
+        azure_deployment=deployment,
+        azure_endpoint="https://example.invalid",
+        api_key="none",
+        api_version="1",
+    )
+
+
+def cached(embeddings):
+    """The same embedder behind langchain's cache."""
+    from langchain_classic.embeddings import CacheBackedEmbeddings
+
+    return CacheBackedEmbeddings(embeddings, InMemoryByteStore())
+
+
+def named(name):
+    """An embedder of a model of this name."""
+    embeddings = Words()
+    embeddings.model = name
+    return embeddings
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (named("a"), named("a"), True),
+        (named("a"), named("b"), False),
+        (cached(named("a")), cached(named("a")), True),
+        (cached(named("a")), named("a"), True),
+        (cached(named("a")), cached(named("b")), False),
+        (azure("a"), azure("a"), True),
+        (azure("a"), azure("b"), False),
+        (cached(azure("a")), cached(azure("b")), False),
+    ],
+)
+def test_vectors_are_kept_by_model(one, other, same):
+    """The same key in every process for one model, another one for another."""
+    keys = [
+        EmbeddingsReranker(embeddings=each, store=InMemoryByteStore())._keys(["text"])
+        for each in (one, other)
+    ]
+    assert (keys[0] == keys[1]) is same
+
+
+def test_store_of_a_nameless_embedder_needs_a_namespace(compress, tmp_path, caplog):
+    """Its vectors would never be found again: refused where the store is handed over."""
+    message = "Nameless does not say which model it asks; pass namespace='...' to name it"
+    store = Folder(tmp_path / "v")
+    for nameless in (Nameless(), cached(Nameless())):
+        with pytest.raises(ValidationError, match=message):
+            EmbeddingsReranker(embeddings=nameless, store=store)
+    reranker = EmbeddingsReranker(embeddings=Nameless())
+    assert compress(reranker, documents())[0].metadata["reranker"]
+    with pytest.raises(ValidationError, match=message):
+        reranker.store = store
+    assert reranker.store is not store
+    for _ in range(2):
+        warm = EmbeddingsReranker(embeddings=Nameless(), store=store, namespace="mine")
+        compress(warm, documents())
+    assert len(list((tmp_path / "v").iterdir())) == len(documents())
+    warm.namespace = None
+    assert ids(compress(warm, documents())) == ENGINE
+    assert message in caplog.text
+
+
+@pytest.mark.parametrize(
+    "reranker",
+    [EmbeddingsReranker(embeddings=Words()), ChatReranker(model=Structured(messages=iter(())))],
+    ids=["embeddings", "chat"],
+)
+def test_wrong_assignment(reranker):
+    """Fails where it is written, and changes nothing."""
+    for field, value in (("top_n", 0), ("top_n", "3"), ("no_such_field", 1)):
+        with pytest.raises((ValidationError, ValueError)):
+            setattr(reranker, field, value)
+    assert reranker.top_n is None
+
+
 class Broken(Words):
     """Fails in one way of several."""
 
@@ -420,8 +545,11 @@ async def test_arguments_per_call(own_catalog):
     assert len(retriever.invoke(QUERY, k=7)) == 7
     found = await retriever.ainvoke(QUERY, kind="rule", k=2)
     assert {d.metadata["kind"] for d in found} == {"rule"}
-    with pytest.raises(ValidationError):
+    assert len(retriever.invoke(QUERY, k=1, fetch_k=1)) == 1
+    with pytest.raises(ValidationError, match="RerankedRetriever call"):
         retriever.invoke(QUERY, k=0)
+    with pytest.raises(ValidationError, match="RerankedRetriever call"):
+        await retriever.ainvoke(QUERY, fetch_k="5")
     with pytest.raises(TypeError, match="unknown call argument foo=1"):
         retriever.invoke(QUERY, foo=1)
     with pytest.raises(ValidationError):
@@ -462,6 +590,50 @@ def test_in_anybodys_compression_retriever(own_catalog):
         base_compressor=reranker, base_retriever=BoostRetriever(k=20)
     )
     assert len(retriever.invoke(QUERY)) == 2
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        BoostRetriever().bind(kind="skill"),
+        BoostRetriever(kind="skill").with_retry(),
+        BoostRetriever(kind="skill").with_config(tags=["mine"]).with_retry(),
+        BoostRetriever(kind="skill").configurable_fields(tap=ConfigurableField(id="tap")),
+    ],
+    ids=["bound", "retried", "configured", "configurable"],
+)
+async def test_base_behind_another_runnable(own_catalog, base):
+    """Asked for as many candidates as the retriever itself would be, also per call."""
+    counts = []
+
+    class Counts(BaseDocumentCompressor):
+        """Keeps how many it got."""
+
+        def compress_documents(self, documents, query, callbacks=None):
+            counts.append(len(documents))
+            return documents
+
+    retriever = RerankedRetriever(base=base, compressor=Counts(), fetch_k=20, k=2)
+    found = [*retriever.invoke(QUERY), *await retriever.ainvoke(QUERY, fetch_k=12)]
+    assert counts == [20, 12]
+    assert [document.metadata["kind"] for document in found] == ["skill"] * 4
+
+
+@pytest.mark.parametrize("base", ["BoostRetriever", BoostRetriever, len])
+def test_base_that_is_none(base):
+    """Refused where it is written."""
+    with pytest.raises(ValidationError, match="instance of Runnable"):
+        RerankedRetriever(base=base, compressor=Backwards())
+
+
+async def test_base_that_gives_no_documents():
+    """Any Runnable may be the base; one that answers something else is named."""
+    retriever = RerankedRetriever(base=RunnableLambda(lambda _: "text"), compressor=Backwards())
+    message = "the base returned str where a list of Documents was expected"
+    with pytest.raises(TypeError, match=message):
+        retriever.invoke(QUERY)
+    with pytest.raises(TypeError, match=message):
+        await retriever.ainvoke(QUERY)
 
 
 def test_base_of_another_kind():

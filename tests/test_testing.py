@@ -66,6 +66,63 @@ def test_update_and_untap(tap_files):
     assert catalog.all_entries() == []
 
 
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("me/procs", "procs"),
+        ("/nowhere/procs", "procs"),
+        ("../procs", "procs"),
+        ("my procs", "my-procs"),
+        ("procs ", "procs"),
+        ("procs.git", "procs"),
+        ("..", "procedures"),
+        ("", "procedures"),
+    ],
+)
+def test_name_that_the_engine_would_change(write_files, name, instead):
+    """Refused with what to pass: the registry would be called something else."""
+    directory = write_files("one", {"skills/a/SKILL.md": skill("a")})
+    message = f"name='{name}' is no name of a local registry; .* such as '{instead}'$"
+    with pytest.raises(ValueError, match=message):
+        tapped_catalog(directory, name=name).__enter__()
+    with tapped_catalog() as tapped:
+        with pytest.raises(ValueError, match=message):
+            tapped.tap(directory, name)
+        assert tapped.entries() == []
+
+
+@pytest.mark.parametrize(
+    ("directory", "name"), [("my  procs", "my-procs"), ("procs.git", "procs"), (" procs ", "procs")]
+)
+def test_directory_whose_name_the_engine_changes(write_files, directory, name):
+    """It is tapped under the engine's name, by which its repository is found and changed."""
+    source = write_files(directory, {"skills/a/SKILL.md": skill("a", "deploy it")})
+    with tapped_catalog(source) as tapped:
+        assert tapped.taps == (name,)
+        (tapped.repository(name) / "skills/a/SKILL.md").write_text(skill("b", "deploy it"))
+        tapped.update(name)
+        assert [entry["name"] for entry in tapped.entries()] == ["b"]
+
+
+def test_registry_that_is_not_there(tap_files):
+    """Named, with those that are."""
+    tapped = tap_files({"skills/a/SKILL.md": skill("a")}, name="mine")
+    for call in (tapped.repository, tapped.update):
+        with pytest.raises(ValueError, match=r"no registry 'me/mine' was .*; there are: mine"):
+            call("me/mine")
+
+
+def test_name_that_is_taken(tap_files, write_files):
+    """The engine refuses it; after untap it is free again."""
+    tapped = tap_files({"skills/a/SKILL.md": skill("a")}, name="mine")
+    directory = write_files("other", {"skills/b/SKILL.md": skill("b")})
+    with pytest.raises(BoostError, match="mine"):
+        tapped.tap(directory, "mine")
+    tapped.untap("mine")
+    assert tapped.tap(directory, "mine") == "mine"
+    assert [entry["name"] for entry in tapped.entries()] == ["b"]
+
+
 def test_bad_arguments_are_named(write_files, tmp_path):
     """A missing directory, a name for two, a name that is taken."""
     with pytest.raises(FileNotFoundError, match="missing is not a directory"):

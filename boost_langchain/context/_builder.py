@@ -13,10 +13,10 @@ from langchain_core.callbacks import (
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import Runnable, RunnableConfig
-from pydantic import ConfigDict, Field, field_validator, validate_call
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.dataclasses import dataclass
 
-import boost_langchain._requirements  # noqa: F401 - refuses an unsupported langchain-core
+from boost_langchain._answers import checked_documents
 from boost_langchain.context._routing import mentions, words
 from boost_langchain.retriever import BoostRetriever
 
@@ -79,7 +79,8 @@ class ContextBuilder(BaseRetriever):
     Raises:
         pydantic.ValidationError: A field or call argument has a wrong type or value, or two
             sources have one name.
-        TypeError: The question is not a string, or a call argument is unknown.
+        TypeError: The question is not a string, a call argument is unknown, or the base
+            answered something else than a list of Documents.
 
     Example:
         With the catalog of this repository tapped:
@@ -101,8 +102,9 @@ class ContextBuilder(BaseRetriever):
 
     name: str | None = "boost-context"
     """The name of its runs in traces; `run_name` in a config wins."""
-    base: BaseRetriever = Field(default_factory=BoostRetriever)
-    """Who always answers: a hybrid search over the whole."""
+    base: Runnable[str, list[Document]] = Field(default_factory=BoostRetriever)
+    """Who always answers: a hybrid search over the whole. Any retriever, also bound or with
+    retries, or another Runnable."""
     sources: Sequence[ContextSource] = ()
     """Who is asked when a question's words call for it, in the order of their answers."""
     k: int | None = Field(default=None, ge=1)
@@ -135,11 +137,11 @@ class ContextBuilder(BaseRetriever):
         if not _is_question(query):
             return []
         sources = self.asked(query)
-        answers = [self.base.invoke(query, _child(run_manager, BASE))]
+        answers = [_documents(self.base.invoke(query, _child(run_manager, BASE)), BASE)]
         for source in sources:
             try:
                 found = source.retriever.invoke(query, _child(run_manager, source.name))
-                answers.append(_documents(found))
+                answers.append(_documents(found, source.name))
             except Exception as e:  # noqa: BLE001 - whatever a source raises, the others answer
                 answers.append(_nothing(source, e))
         return _joined(sources, answers, k)
@@ -156,7 +158,7 @@ class ContextBuilder(BaseRetriever):
         async def ask(source: ContextSource) -> list[Document]:
             try:
                 config = _child(run_manager, source.name)
-                return _documents(await source.retriever.ainvoke(query, config))
+                return _documents(await source.retriever.ainvoke(query, config), source.name)
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
@@ -165,13 +167,19 @@ class ContextBuilder(BaseRetriever):
             except Exception as e:  # noqa: BLE001 - whatever a source raises, the others answer
                 return _nothing(source, e)
 
+        async def ask_base() -> list[Document]:
+            return _documents(await self.base.ainvoke(query, _child(run_manager, BASE)), BASE)
+
         # A task group: when the base raises, no source is left running behind the caller.
+        failure: Exception | None = None
         try:
             async with asyncio.TaskGroup() as group:
-                base = group.create_task(self.base.ainvoke(query, _child(run_manager, BASE)))
+                base = group.create_task(ask_base())
                 others = [group.create_task(ask(source)) for source in sources]
         except ExceptionGroup as failed:
-            raise failed.exceptions[0] from None
+            (failure,) = failed.exceptions  # the base's: `ask` has none
+        if failure is not None:
+            raise failure  # out here, where it keeps its own cause and gets no other context
         return _joined(sources, [task.result() for task in (base, *others)], k)
 
     def _k(self, given: dict[str, Any]) -> int | None:
@@ -179,12 +187,15 @@ class ContextBuilder(BaseRetriever):
             if argument not in {"k", "verbose"}:  # verbose is LangChain's own
                 msg = f"ContextBuilder got an unknown call argument {argument}={value!r}; use k"
                 raise TypeError(msg)
-        return _checked_k(given.get("k", self.k))
+        return _CallOptions(k=given.get("k", self.k)).k
 
 
-@validate_call
-def _checked_k(k: Annotated[int | None, Field(ge=1, strict=True)]) -> int | None:
-    return k
+class _CallOptions(BaseModel):
+    """The option that a call may override, with the rule of the field that it overrides."""
+
+    model_config = ConfigDict(strict=True, title="ContextBuilder call")
+
+    k: int | None = Field(ge=1)
 
 
 def _is_question(query: object) -> bool:
@@ -200,12 +211,8 @@ def _child(
     return RunnableConfig(callbacks=run_manager.get_child(), run_name=name)
 
 
-def _documents(answer: object) -> list[Document]:
-    """A source's answer, if it is one: any Runnable may be a source."""
-    if isinstance(answer, list) and all(isinstance(one, Document) for one in answer):
-        return answer
-    msg = f"it returned {type(answer).__name__} where a list of Documents was expected"
-    raise TypeError(msg)
+def _documents(answer: object, name: str) -> list[Document]:
+    return checked_documents(answer, f"{name!r}")
 
 
 def _nothing(source: ContextSource, reason: Exception) -> list[Document]:

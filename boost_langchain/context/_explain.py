@@ -1,8 +1,7 @@
 """From the documents of a context to an explanation: prompt text, prompt and chain."""
 
 import re
-import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,8 @@ from boost_langchain._documents import one_line
 from boost_langchain._invisible import visible
 from boost_langchain._procedures import BUDGET
 from boost_langchain._rendering import check_budget, render_procedures
+from boost_langchain.context._families import FAMILIES
+from boost_langchain.context._routing import nfkc
 
 _INSTRUCTIONS = """\
 You explain how a system works to somebody who has to work on it. Answer from the context alone. \
@@ -33,6 +34,9 @@ Answer under these headings, with what the question is about in place of [X]:
 ## Relevant Decisions
 ## Gotchas"""
 
+_LABELLED = {"name", "path", "file", "line"}
+"""Fields that a document's label has."""
+
 _DASH = re.compile("[\u2010-\u2015\u2212-]")
 
 explanation_prompt = ChatPromptTemplate(
@@ -47,9 +51,10 @@ def format_context(documents: Iterable[Document], *, budget: int | None = None) 
 
     Each document begins with one line, `### name (source — where)`. The source is its
     `metadata["context"]`; where is `path:line` (or `file:line`), with `tap:` in front for a
-    document of the catalog and without a line where it has none, or else its id. A line of a
-    document that looks like such a line is escaped with a backslash, and characters that a
-    model reads and a reviewer cannot see are removed.
+    document of the catalog and without a line where it has none, or else its id. Where the
+    source is one of `FAMILIES`, the fields of the family that the text leaves out stand before
+    it. A line of a document that looks like a label is escaped with a backslash, and characters
+    that a model reads and a reviewer cannot see are removed.
 
     Args:
         documents: What a `ContextBuilder` returned, or any other retriever.
@@ -125,16 +130,31 @@ def explanation_chain(
     return asked | explanation_prompt | model | StrOutputParser()
 
 
+def _fields(document: Document) -> Iterator[str]:
+    """The fields of the document's family that neither its label nor its text has, a line each."""
+    label = document.metadata.get("context")
+    family = FAMILIES.get(label) if isinstance(label, str) else None
+    said = " ".join(document.page_content.split())
+    for field in family.fields if family else ():
+        value = document.metadata.get(field)
+        parts = value if isinstance(value, list | tuple) else [value]
+        text = one_line(", ".join(str(part) for part in parts if part is not None))
+        if field not in _LABELLED and text not in said:
+            yield f"{field}: {text}"
+
+
 def _guarded(document: Document) -> Document:
-    """The document with a backslash before each line that looks like a label."""
-    lines = visible(document.page_content).split("\n")
+    """Its fields and its text, with a backslash before each line that looks like a label."""
+    fields = "\n".join(_fields(document))
+    text = f"{fields}\n\n{document.page_content}" if fields else document.page_content
+    lines = visible(text).split("\n")
     text = "\n".join(f"\\{line}" if _looks_like_label(line) else line for line in lines)
     return document.model_copy(update={"page_content": text})
 
 
 def _looks_like_label(line: str) -> bool:
     """Looser than a label: a quoted or listed heading, look-alike characters."""
-    plain = unicodedata.normalize("NFKC", line).lstrip("\u2800 \t>*_+-")
+    plain = nfkc(line).lstrip("\u2800 \t>*_+-")
     _, bracket, inside = plain.partition("(")
     return bool(plain.startswith("#") and bracket and _DASH.search(inside))
 

@@ -18,7 +18,8 @@ class ContextFamily:
     keywords: tuple[str, ...]
     """The words of a question that call for it; none: every question does."""
     fields: tuple[str, ...]
-    """What its documents say, by metadata key."""
+    """What its documents say, by metadata key; `format_context` tells a model what their text
+    leaves out."""
 
 
 FAMILIES: Mapping[str, ContextFamily] = {
@@ -63,10 +64,10 @@ def context_source(
 
     Args:
         family: A name in `FAMILIES`.
-        retriever: Who answers, with documents that say what the family's `fields` name. None:
-            for "conventions" the rules of the catalog, `BoostRetriever(kind="rule")`, whose
-            documents have the name in metadata and the description in their text. The other
-            families have no default.
+        retriever: Who answers, with documents that say in text or metadata what the family's
+            `fields` name. None: for "conventions" the rules of the catalog,
+            `BoostRetriever(kind="rule")`, whose documents have the name in metadata and the
+            description in their text. The other families have no default.
 
     Raises:
         ValueError: There is no such family, or it has no default retriever.

@@ -5,8 +5,10 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
 from itertools import groupby
-from typing import Any, override
+from numbers import Real
+from typing import override
 
+from boost_cli.core.rag import RRF_K
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict
@@ -19,8 +21,6 @@ _MOST = 0.2
 """What a file that was changed today gains."""
 _DAYS = 30
 """After how many days it gains nothing."""
-_RANK = 60
-"""The constant of reciprocal rank fusion, as in the engine (`rag.RRF_K`)."""
 
 
 class RecencyBoost(BaseDocumentCompressor):
@@ -109,11 +109,21 @@ def _ordered(rows: Sequence[tuple[Document, float]]) -> list[Document]:
 
 
 def _weight(document: Document, rank: int) -> float:
-    score: Any = document.metadata.get("score")
-    is_number = isinstance(score, (int, float)) and not isinstance(score, bool)
-    if not is_number or not math.isfinite(score) or document.metadata.get("reranker"):
-        return 1 / (_RANK + rank)
-    return float(score)
+    score = _number(document.metadata.get("score"))
+    if score is None or document.metadata.get("reranker"):
+        return 1 / float(RRF_K + rank)
+    return score
+
+
+def _number(value: object) -> float | None:
+    """A finite number of any type, numpy's too, or None."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond every float
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _boosted(weight: float, factor: float) -> float:
@@ -156,8 +166,8 @@ def _instant(value: object) -> datetime:
         return _aware(value)
     if isinstance(value, date):
         return datetime.combine(value, time(), UTC)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return datetime.fromtimestamp(value, UTC)
+    if (seconds := _number(value)) is not None:
+        return datetime.fromtimestamp(seconds, UTC)
     msg = f"{value!r} is no date"
     raise TypeError(msg)
 

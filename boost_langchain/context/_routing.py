@@ -8,10 +8,14 @@ from itertools import groupby
 _JOINERS = "\u200c\u200d"
 """Written inside words of Persian and Indic scripts."""
 
+_READ = 10_000
+"""Characters of a text in which a request is looked for: what is pasted below it asks nothing."""
+
 # A request stands where a sentence or clause begins, or after "could you": the docs that
 # "explain the loader" ask for nothing.
 _LEAD = (
-    r"(?:(?:^|[.?!;:,] )(?:(?:please|hi|hello|hey|so|ok|okay|now|and|then|first),? )*"
+    # A few words, or "so, so, so, ..." is read again from each comma on.
+    r"(?:(?:^|[.?!;:,] )(?:(?:please|hi|hello|hey|so|ok|okay|now|and|then|first),? ){0,6}"
     r"|\b(?:can|could|would|will) you (?:please |kindly )?"
     r"|\b(?:like|want|need) you to )"
 )
@@ -22,6 +26,9 @@ _CLAUSE = r"[^.?!;]{1,200}"
 _DONE = r"(?:\w{2,30}[^\We]ed|built|chosen|done|drawn|found|kept|made|read|run|sent|split|written)"
 _SUBJECT = r"(?:background|context|overview|explanation|introduction|rundown)"
 _ABOUT = r"(?:about|behind|for|here|into|of|on|to)"
+
+_PIECES = re.compile(r"\S{1,500}|\s+")
+"""Words, and what is longer than any word cut up."""
 
 _REQUEST = re.compile(
     "|".join(
@@ -51,8 +58,9 @@ def is_explanation_request(text: str) -> bool:
     """Whether `text` asks how a system works, for its background or for its reasons.
 
     "How does X work?", "Explain the Y system", "Give me background on Z", "What's the context
-    for this?" and their like, in English, in any case and anywhere in the text. A task ("How do
-    I install it?", "Fix the loader") is none: its answer is a procedure, not an explanation.
+    for this?" and their like, in English, in any case and anywhere in the first 10,000
+    characters of the text. A task ("How do I install it?", "Fix the loader") is none: its
+    answer is a procedure, not an explanation.
 
     Args:
         text: What a user wrote.
@@ -73,7 +81,7 @@ def is_explanation_request(text: str) -> bool:
     if not isinstance(text, str):
         msg = f"is_explanation_request needs a string, not {text!r}; pass the message's text"
         raise TypeError(msg)
-    return _REQUEST.search(" ".join(_folded(text).split())) is not None
+    return _REQUEST.search(" ".join(_folded(text[:_READ]).split())) is not None
 
 
 def mentions(text: str, keywords: Collection[str]) -> bool:
@@ -99,9 +107,16 @@ def words(text: str) -> list[str]:
     return found
 
 
+def nfkc(text: str) -> str:
+    """`text` in Unicode's compatibility form, in linear time.
+
+    Piece by piece: normalizing sorts each run of combining marks, in the square of its length.
+    """
+    return "".join(unicodedata.normalize("NFKC", piece) for piece in _PIECES.findall(text))
+
+
 def _folded(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).replace("\u2019", "'").casefold()
-    return unicodedata.normalize("NFKC", folded)
+    return nfkc(nfkc(text).replace("\u2019", "'").casefold())
 
 
 def _belongs_to_a_word(character: str) -> bool:

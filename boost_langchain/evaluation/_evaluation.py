@@ -1,18 +1,20 @@
 """A retriever over a golden file: one rank per judgment, and what follows from the ranks."""
 
-import json
+import reprlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from langchain_core.retrievers import BaseRetriever
+from langchain_core.documents import Document
+from langchain_core.runnables import Runnable
+from pydantic import Field, TypeAdapter, ValidationError
 
 from boost_langchain._entry import KINDS
 from boost_langchain.errors import EvaluationFileError
 from boost_langchain.evaluation._golden import Judgment
 from boost_langchain.evaluation._grading import GradedBy, Grader
-from boost_langchain.evaluation._metrics import METRICS, Scores, label, mean, score
+from boost_langchain.evaluation._metrics import METRICS, Scores, check_places, label, mean, score
 
 ALL = "all"
 """The slice of every judgment."""
@@ -27,7 +29,7 @@ class Graded:
     golden_id: str
     query: str
     kind: str | None
-    rank: int | None
+    rank: Annotated[int, Field(ge=1)] | None
     """Where the first right answer stands, from 1; None: not among the first k."""
 
 
@@ -47,11 +49,11 @@ class Slice:
 class Evaluation:
     """What a retriever scored over a golden file."""
 
-    k: int
+    k: Annotated[int, Field(ge=1)]
     graded_by: GradedBy
     engines: tuple[str, ...]
     """The labels of the rungs that answered."""
-    ungraded: int
+    ungraded: Annotated[int, Field(ge=0)]
     """Judgments left out, because no item that they pin is in the catalog."""
     rows: tuple[Graded, ...]
 
@@ -86,7 +88,11 @@ class Evaluation:
 
 
 def evaluate(
-    retriever: BaseRetriever, judgments: Iterable[Judgment], grader: Grader, *, k: int = 10
+    retriever: Runnable[str, list[Document]],
+    judgments: Iterable[Judgment],
+    grader: Grader,
+    *,
+    k: int = 10,
 ) -> Evaluation:
     """Ask a retriever every judgment that the grader can grade.
 
@@ -98,7 +104,8 @@ def evaluate(
         k: How many places count.
 
     Raises:
-        ValueError: None of the judgments can be graded.
+        TypeError: `k` is no integer.
+        ValueError: `k` is not positive, or none of the judgments can be graded.
 
     Example:
         With the catalog of this repository tapped:
@@ -116,6 +123,7 @@ def evaluate(
         #> 138
         ```
     """
+    check_places(k)
     rows: list[Graded] = []
     engines: dict[str, None] = {}
     ungraded = 0
@@ -137,17 +145,40 @@ def read_evaluation(path: str | Path) -> Evaluation:
     """Read back what `Evaluation.as_json` gave.
 
     Raises:
-        EvaluationFileError: The file is missing or is no such JSON.
+        EvaluationFileError: The file is missing or holds something else; the message names the
+            row and the value.
     """
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        return Evaluation(
-            k=int(found["k"]),
-            graded_by=found["graded_by"],
-            engines=tuple(found["engines"]),
-            ungraded=int(found["ungraded"]),
-            rows=tuple(Graded(**row) for row in found["rows"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError) as e:
-        msg = f"{path}: not a saved evaluation ({e!r}); write one with --json"
-        raise EvaluationFileError(msg) from e
+        found = TypeAdapter(Evaluation).validate_json(Path(path).read_bytes(), strict=True)
+        _refuse_repeats(found.rows)
+    except ValidationError as e:
+        raise _not_saved(path, _first_error(e)) from e
+    except (OSError, ValueError) as e:
+        raise _not_saved(path, str(e)) from e
+    return found
+
+
+def _refuse_repeats(rows: Iterable[Graded]) -> None:
+    lines: dict[str, int] = {}
+    for number, row in enumerate(rows, start=1):
+        first = lines.setdefault(row.golden_id, number)
+        if first != number:
+            msg = f"row {number} is the judgment of row {first} again"
+            raise ValueError(msg)
+
+
+def _first_error(error: ValidationError) -> str:
+    """What is wrong with the first value that is, and where it stands."""
+    first = error.errors(include_url=False)[0]
+    match first["loc"]:
+        case ("rows", int(index), *keys):
+            where = [f"row {index + 1}", *map(str, keys)]
+        case keys:
+            where = [*map(str, keys)]
+    if where and first["type"] != "missing":
+        where[-1] += f" is {reprlib.repr(first['input'])}"
+    return ": ".join(filter(None, [", ".join(where), first["msg"]]))
+
+
+def _not_saved(path: str | Path, reason: str) -> EvaluationFileError:
+    return EvaluationFileError(f"{path}: not a saved evaluation ({reason}); write one with --json")

@@ -1,6 +1,7 @@
 """Floors: the least that an evaluation must reach, per slice and metric."""
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -39,8 +40,10 @@ def read_floors(path: str | Path) -> Floors:
     """
     try:
         return _checked(json.loads(Path(path).read_text(encoding="utf-8")))
-    except (OSError, ValueError) as e:
-        msg = f'{path}: no floors ({e}); write JSON such as {{"all": {{"recall": 0.75}}}}'
+    # Overflow: an integer beyond every float.
+    except (OSError, ValueError, OverflowError, RecursionError) as e:
+        reason = "nested too deep" if isinstance(e, RecursionError) else e
+        msg = f'{path}: no floors ({reason}); write JSON such as {{"all": {{"recall": 0.75}}}}'
         raise EvaluationFileError(msg) from e
 
 
@@ -69,8 +72,9 @@ def _checked(floors: object) -> Floors:
             if metric not in {*METRICS, JUDGMENTS}:
                 msg = f"unknown metric {metric!r}, there are {', '.join((*METRICS, JUDGMENTS))}"
                 raise ValueError(msg)
-            # A NaN would never be undercut.
-            if isinstance(floor, bool) or not isinstance(floor, int | float) or floor != floor:  # noqa: PLR0124
+            # Nothing would fall below a NaN.
+            is_number = isinstance(floor, int | float) and not isinstance(floor, bool)
+            if not is_number or not math.isfinite(floor):
                 msg = f"{metric} is {floor!r}, not a number"
                 raise ValueError(msg)
     return floors

@@ -41,7 +41,8 @@ class Judgment:
     def golden_id(self) -> str:
         """What makes it the same judgment in another file or place: its query and kind."""
         identity = json.dumps([self.query, self.kind], ensure_ascii=False)
-        return sha256(identity.encode()).hexdigest()[:32]
+        # A row that somebody else made may hold half of a surrogate pair.
+        return sha256(identity.encode(errors="surrogatepass")).hexdigest()[:32]
 
     @property
     def inputs(self) -> dict[str, Any]:

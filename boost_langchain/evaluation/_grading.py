@@ -10,6 +10,7 @@ from typing import Literal
 from boost_langchain._documents import item_id
 from boost_langchain._entry import content_digest
 from boost_langchain._home import open_catalog
+from boost_langchain.errors import BoostRetrievalError
 from boost_langchain.evaluation._golden import Judgment
 
 type GradedBy = Literal["exemplar", "name"]
@@ -63,20 +64,24 @@ class Grader:
 
 
 def open_grader(by: GradedBy = "exemplar") -> Grader:
-    """A grader over the catalog of the boost home in force.
+    """A grader over the catalog of the boost home in force; it is read, and nothing is written.
 
     Args:
         by: "exemplar" or "name", see `Grader.by`.
 
     Raises:
-        BoostRetrievalError: The catalog cannot be read.
+        BoostRetrievalError: The catalog cannot be read, or a registry was never scanned.
     """
     catalog = open_catalog()
+    for tap, cache in catalog.cache_stats.items():
+        if cache is None:  # its items would pass for ones that are not tapped
+            msg = f"{tap} has no catalog cache to grade by; run `boost update {tap}`"
+            raise BoostRetrievalError(msg)
     return Grader(
         {
             item_id(entry): CatalogItem(entry["name"], content_digest(entry))
             for tap in catalog.taps
-            for entry in catalog.entries(tap)
+            for entry in catalog.entries(tap, write=False)
         },
         by,
     )

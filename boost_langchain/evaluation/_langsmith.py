@@ -19,6 +19,7 @@ KEYS = ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY")
 
 _INSTALL = "pip install --upgrade 'boost-langchain[langsmith]'"
 _API = "https://api.smith.langchain.com, or that of your region"
+_NO_API = f"it does not answer as the API does: set LANGSMITH_ENDPOINT to {_API}"
 _NEXT_STEP = {
     401: "it does not know the key: check LANGSMITH_API_KEY, and that LANGSMITH_ENDPOINT is the "
     "region that the key belongs to",
@@ -33,11 +34,15 @@ _NEXT_STEP = {
 }
 
 
-def open_client() -> "Client":
+def open_client(*, tracing: bool = True) -> "Client":
     """A LangSmith client with the key and the endpoint of the environment.
 
     The key is LANGSMITH_API_KEY or LANGCHAIN_API_KEY, the endpoint LANGSMITH_ENDPOINT or
     LANGCHAIN_ENDPOINT.
+
+    Args:
+        tracing: Whether it sends runs in the background. False for `mirror` alone, in a command
+            that may end before the client's threads have begun.
 
     Raises:
         LangSmithServiceError: There is no key, langsmith is not installed or too old, or the
@@ -65,21 +70,49 @@ def open_client() -> "Client":
         msg = f"LANGSMITH_ENDPOINT={endpoint!r} is no address: set it to {_API}"
         raise LangSmithServiceError(msg)
     with langsmith_errors(endpoint):
-        return Client(api_key=key)
+        return Client(api_key=key, auto_batch_tracing=tracing)
 
 
 @contextmanager
 def langsmith_errors(endpoint: str) -> Iterator[None]:
-    """Turn what a request to LangSmith raises into a `LangSmithServiceError` of one line."""
+    """Turn what a request to LangSmith raises into a `LangSmithServiceError` of one line.
+
+    For code of your own that calls the client: `mirror` and `open_client` do it themselves.
+    What else fails in the block stays what it is: a missing file, a mistake in an evaluator.
+
+    Args:
+        endpoint: What the line names: `client.api_url`.
+
+    Raises:
+        LangSmithServiceError: The client raised, or a connection failed.
+
+    Example:
+        ```python
+        from boost_langchain.evaluation import langsmith_errors, open_client
+
+        def experiments(dataset: str) -> int:
+            client = open_client()
+            with langsmith_errors(client.api_url):
+                return client.read_dataset(dataset_name=dataset).session_count or 0
+        ```
+    """
     from langsmith.utils import LangSmithError  # noqa: PLC0415 - an extra
+    from requests import RequestException  # noqa: PLC0415 - langsmith's own client
 
     try:
         yield
-    # Besides its own errors: connections are OSError; an answer that is not JSON, or not of
-    # the expected shape, is one of the others.
-    except (LangSmithError, OSError, ValueError, TypeError, KeyError) as e:
-        msg = f"LangSmith at {_shown(endpoint)}: {explain(e)}"
-        raise LangSmithServiceError(msg) from e
+    except (LangSmithError, RequestException, ConnectionError, TimeoutError) as e:
+        raise _service_error(endpoint, explain(e)) from e
+
+
+@contextmanager
+def langsmith_answers(endpoint: str) -> Iterator[None]:
+    """The same around the reading of an answer, where one of another shape is no API's."""
+    try:
+        with langsmith_errors(endpoint):
+            yield
+    except (AttributeError, LookupError, TypeError, ValueError) as e:
+        raise _service_error(endpoint, _NO_API) from e
 
 
 def explain(error: Exception) -> str:
@@ -91,13 +124,12 @@ def explain(error: Exception) -> str:
         return f"{status}, {_NEXT_STEP[status]}"
     if status is not None:
         return f"{status}, it failed: run it again later"
-    # An answer that is not JSON is an OSError to requests as well.
-    unreachable = isinstance(error, OSError) and not isinstance(error, ValueError)
-    if unreachable or isinstance(error, LangSmithConnectionError):
-        return "it cannot be reached: check LANGSMITH_ENDPOINT and the network, and run it again"
-    if isinstance(error, LangSmithError):
+    # To requests an answer that is not JSON is a failed request as well.
+    if isinstance(error, ValueError):
+        return _NO_API
+    if isinstance(error, LangSmithError) and not isinstance(error, LangSmithConnectionError):
         return " ".join(str(error).split())
-    return f"it does not answer as the API does: set LANGSMITH_ENDPOINT to {_API}"
+    return "it cannot be reached: check LANGSMITH_ENDPOINT and the network, and run it again"
 
 
 def status_of(error: BaseException | None) -> int | None:
@@ -111,6 +143,10 @@ def status_of(error: BaseException | None) -> int | None:
             return status
         error = error.__cause__ or error.__context__
     return None
+
+
+def _service_error(endpoint: str, what: str) -> LangSmithServiceError:
+    return LangSmithServiceError(f"LangSmith at {_shown(endpoint)}: {what}")
 
 
 def _is_address(endpoint: str) -> bool:

@@ -52,6 +52,21 @@ def score(rank: int | None, k: int) -> Scores:
     )
 
 
+def check_places(k: int) -> None:
+    """Raise unless `k` is a number of places.
+
+    Raises:
+        TypeError: It is no integer.
+        ValueError: It is not positive.
+    """
+    if not isinstance(k, int) or isinstance(k, bool):
+        msg = f"k={k!r} is no number of places; pass an integer"
+        raise TypeError(msg)
+    if k < 1:
+        msg = f"k={k} leaves no place to find anything in; pass 1 or more"
+        raise ValueError(msg)
+
+
 def mean(scores: Iterable[Scores]) -> Scores:
     """The mean of each metric; the order of `scores` does not change a digit.
 

@@ -5,6 +5,7 @@ rows are created before any is removed: whatever request fails, the dataset hold
 or the new ones, and the next run finishes the job.
 """
 
+import reprlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import batched
@@ -13,7 +14,7 @@ from uuid import uuid4
 
 from boost_langchain.errors import LangSmithServiceError
 from boost_langchain.evaluation._golden import Judgment
-from boost_langchain.evaluation._langsmith import langsmith_errors
+from boost_langchain.evaluation._langsmith import langsmith_answers, langsmith_errors
 
 if TYPE_CHECKING:
     from langsmith import Client
@@ -128,23 +129,25 @@ class _Done:
 
 
 def _dataset_id(client: "Client", name: str) -> str | None:
-    for dataset in client.list_datasets(dataset_name=name, limit=1):
-        if dataset.name == name:
-            return str(dataset.id)
+    with langsmith_answers(client.api_url):
+        for dataset in client.list_datasets(dataset_name=name, limit=1):
+            if dataset.name == name:
+                return str(dataset.id)
     return None
 
 
 def _create_dataset(client: "Client", name: str) -> str:
     from langsmith.utils import LangSmithConflictError  # noqa: PLC0415 - an extra
 
-    try:
-        return str(client.create_dataset(name, description=_DESCRIPTION).id)
-    except LangSmithConflictError:
-        # The answer to an attempt before this one may have been lost.
-        made = _dataset_id(client, name)
-        if made is None:
-            raise
-        return made
+    with langsmith_answers(client.api_url):
+        try:
+            return str(client.create_dataset(name, description=_DESCRIPTION).id)
+        except LangSmithConflictError:
+            # The answer to an attempt before this one may have been lost.
+            made = _dataset_id(client, name)
+            if made is None:
+                raise
+            return made
 
 
 def _rows(client: "Client", dataset_id: str) -> Iterator[Row]:
@@ -155,16 +158,39 @@ def _rows(client: "Client", dataset_id: str) -> Iterator[Row]:
     """
     seen: set[str] = set()
     while True:
-        page = client.request_with_retries(
-            "GET",
-            "/examples",
-            params={"dataset": dataset_id, "offset": len(seen), "limit": BATCH},
-        ).json()
+        with langsmith_answers(client.api_url):
+            page = _page(
+                client.request_with_retries(
+                    "GET",
+                    "/examples",
+                    params={"dataset": dataset_id, "offset": len(seen), "limit": BATCH},
+                ).json()
+            )
         fresh = [row for row in page if row["id"] not in seen]
         yield from fresh
         seen.update(row["id"] for row in fresh)
         if len(page) < BATCH or not fresh:
             return
+
+
+def _page(answer: object) -> list[Row]:
+    """The rows of one answer.
+
+    Raises:
+        ValueError: It holds something else.
+    """
+    if isinstance(answer, list) and all(map(_is_row, answer)):
+        return answer
+    msg = f"no list of rows: {reprlib.repr(answer)}"
+    raise ValueError(msg)
+
+
+def _is_row(row: object) -> bool:
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("id"), str)
+        and all(isinstance(row.get(key), dict | None) for key in ("inputs", "outputs", "metadata"))
+    )
 
 
 def _create(

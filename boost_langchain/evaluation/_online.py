@@ -6,14 +6,17 @@ Both are plain functions over dicts, and nothing here imports langsmith.
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.retrievers import BaseRetriever
+from langchain_core.documents import Document
+from langchain_core.runnables import Runnable
 
 from boost_langchain.evaluation._golden import Judgment
 from boost_langchain.evaluation._grading import Grader
-from boost_langchain.evaluation._metrics import METRICS, label, score
+from boost_langchain.evaluation._metrics import METRICS, check_places, label, score
 
 
-def retrieval_target(retriever: BaseRetriever) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def retrieval_target(
+    retriever: Runnable[str, list[Document]],
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """What `client.evaluate` calls for each row: the retriever over the row's query.
 
     The answer is the documents' metadata, best first; a body would make every row of the
@@ -38,7 +41,12 @@ def retrieval_evaluator(
     Args:
         grader: From `open_grader`, over the catalog that the target searches.
         k: How many places count.
+
+    Raises:
+        TypeError: `k` is no integer.
+        ValueError: `k` is not positive.
     """
+    check_places(k)
 
     def retrieval(outputs: dict[str, Any], reference_outputs: dict[str, Any]) -> dict[str, Any]:
         judgment = Judgment.from_row({}, reference_outputs)

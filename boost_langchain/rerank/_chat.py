@@ -1,5 +1,6 @@
 """A chat model as reranker: one structured call, a shortlist with reasons."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import override
 
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from boost_langchain._documents import one_line
 from boost_langchain._invisible import visible
-from boost_langchain.rerank._order import description, reordered, untouched
+from boost_langchain.rerank._order import description, reordered, shortened, untouched
 
 _INSTRUCTIONS = (
     "You order procedures by how well they serve a task. You get the task and a list of "
@@ -65,7 +66,9 @@ class ChatReranker(BaseDocumentCompressor):
         ```
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(
+        arbitrary_types_allowed=True, extra="forbid", validate_assignment=True
+    )
 
     model: BaseChatModel
     """The chat model; the only thing in this package that asks one."""
@@ -82,7 +85,7 @@ class ChatReranker(BaseDocumentCompressor):
             prompt = self._prompt(documents, query)
             answer = self._judge().invoke(prompt, RunnableConfig(callbacks=callbacks))
         except Exception as e:  # noqa: BLE001 - whatever a model raises, the order is still there
-            return untouched(documents, self._name, repr(e))[: self.top_n]
+            return untouched(documents, self._name, shortened(e))[: self.top_n]
         return self._ordered(documents, answer)
 
     @override
@@ -95,7 +98,7 @@ class ChatReranker(BaseDocumentCompressor):
             prompt = self._prompt(documents, query)
             answer = await self._judge().ainvoke(prompt, RunnableConfig(callbacks=callbacks))
         except Exception as e:  # noqa: BLE001 - whatever a model raises, the order is still there
-            return untouched(documents, self._name, repr(e))[: self.top_n]
+            return untouched(documents, self._name, shortened(e))[: self.top_n]
         return self._ordered(documents, answer)
 
     @property
@@ -123,7 +126,8 @@ class ChatReranker(BaseDocumentCompressor):
 
     def _ordered(self, documents: Sequence[Document], answer: object) -> list[Document]:
         if not isinstance(answer, Shortlist):
-            return untouched(documents, self._name, f"it answered {answer!r}")[: self.top_n]
+            reason = f"it answered {shortened(answer)}"
+            return untouched(documents, self._name, reason)[: self.top_n]
         handles = _handles(documents)
         why: dict[int, str] = {}
         for pick in answer.picks:
@@ -137,18 +141,31 @@ class ChatReranker(BaseDocumentCompressor):
 
 
 def _handles(documents: Sequence[Document]) -> list[str]:
-    """What each candidate is called: its name, or its id where the name is not its alone."""
-    names = [one_line(visible(str(d.metadata.get("name") or d.id or ""))) for d in documents]
-    return [
-        name if names.count(name) == 1 else one_line(visible(str(document.id or f"{name} {index}")))
-        for index, (name, document) in enumerate(zip(names, documents, strict=True), start=1)
-    ]
+    """What each candidate is called: its name, or its id where the name is not its alone.
+
+    Chunks of one item have one id too: a number tells them apart.
+    """
+    names = [_shown(document.metadata.get("name") or document.id) for document in documents]
+    shared = {name for name, count in Counter(names).items() if count > 1}
+    handles: list[str] = []
+    for name, document in zip(names, documents, strict=True):
+        called = name if name not in shared else _shown(document.id) or name
+        handle, number = called, 1
+        while not handle or handle in handles:
+            number += 1
+            handle = f"{called} {number}".strip()
+        handles.append(handle)
+    return handles
+
+
+def _shown(value: object) -> str:
+    return one_line(visible(str(value or "")))
 
 
 def _about(document: Document) -> tuple[str, str, str]:
     """Kind, description and best passage of a candidate, one line each."""
     return (
-        one_line(document.metadata.get("kind")),
-        one_line(visible(description(document)))[:400],
-        one_line(visible(str(document.metadata.get("snippet") or "")))[:300],
+        _shown(document.metadata.get("kind")),
+        _shown(description(document))[:400],
+        _shown(document.metadata.get("snippet"))[:300],
     )

@@ -6,16 +6,26 @@ import struct
 from collections.abc import Sequence
 from typing import Literal, override
 
+from boost_cli.core.rag import RRF_K
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.stores import BaseStore, InMemoryByteStore
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from boost_langchain.rerank._order import description, reordered, untouched
+from boost_langchain.rerank._order import description, reordered, shortened, untouched
 
-_RRF_K = 60
-"""The constant of reciprocal rank fusion, as in the engine (`rag.RRF_K`)."""
+_NAMES = (
+    "model",
+    "model_name",
+    "model_id",
+    "model_path",
+    "repo_id",
+    "deployment",
+    "deployment_name",
+    "azure_deployment",
+)
+"""Where an embedder says which model it asks; two Azure deployments have one `model`."""
 
 
 class EmbeddingsReranker(BaseDocumentCompressor):
@@ -27,6 +37,10 @@ class EmbeddingsReranker(BaseDocumentCompressor):
 
     A kept vector of another size counts as none. An embedder that fails, or gives vectors of
     several sizes, leaves the order as it was, with one warning; `metadata["reranker"]` is then "".
+
+    Raises:
+        pydantic.ValidationError: A field has a wrong type or value, or there is a `store` and
+            nothing says which model its vectors are of: see `namespace`.
 
     Example:
         ```python
@@ -44,21 +58,35 @@ class EmbeddingsReranker(BaseDocumentCompressor):
         ```
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(
+        arbitrary_types_allowed=True, extra="forbid", validate_assignment=True
+    )
 
     embeddings: Embeddings
     """What embeds the query and the items."""
     fuse: Literal["engine"] | None = None
     """None: the cosine alone. "engine": the engine's order and the cosine's, fused by reciprocal
     rank (k=60)."""
+    namespace: str | None = None
+    """What keeps the vectors of different models apart in one store. None: the embedder's class
+    and what it calls its model and deployment (behind a `CacheBackedEmbeddings` too); one that
+    says neither needs a namespace when a store is handed over."""
     store: BaseStore[str, bytes] = Field(default_factory=InMemoryByteStore)
     """Where item vectors are kept, as little-endian 32-bit floats. The default lives as long as
     this object; a file store survives a restart."""
-    namespace: str | None = None
-    """What keeps the vectors of different models apart in one store. None: the embedder's class
-    and model name."""
     top_n: int | None = Field(default=None, ge=1, strict=True)
     """The most documents returned; None: all."""
+
+    @field_validator("store")
+    @classmethod
+    def _has_a_namespace(
+        cls, store: BaseStore[str, bytes], info: ValidationInfo
+    ) -> BaseStore[str, bytes]:
+        """Only of a store that was handed over: the default one has one embedder."""
+        embeddings = info.data.get("embeddings")
+        if embeddings is not None and info.data.get("namespace") is None:
+            _namespace(embeddings)
+        return store
 
     @override
     def compress_documents(
@@ -69,14 +97,14 @@ class EmbeddingsReranker(BaseDocumentCompressor):
         texts = [_text(document) for document in documents]
         try:
             vector = _checked(self.embeddings.embed_query(query))
-            keys = list(map(self._key, texts))
+            keys = self._keys(texts)
             known = _decoded(texts, self.store.mget(keys), len(vector))
             missing = [text for text in dict.fromkeys(texts) if text not in known]
             fresh = self.embeddings.embed_documents(missing) if missing else []
             if rows := self._rows(missing, fresh, len(vector)):
                 self.store.mset(rows)
         except Exception as e:  # noqa: BLE001 - whatever an embedder raises, the order is still there
-            return untouched(documents, self._name, repr(e))[: self.top_n]
+            return untouched(documents, self._name, shortened(e))[: self.top_n]
         known |= _decoded(missing, [data for _, data in rows], len(vector))
         return self._ordered(documents, [_cosine(vector, known[text]) for text in texts])
 
@@ -89,14 +117,14 @@ class EmbeddingsReranker(BaseDocumentCompressor):
         texts = [_text(document) for document in documents]
         try:
             vector = _checked(await self.embeddings.aembed_query(query))
-            keys = list(map(self._key, texts))
+            keys = self._keys(texts)
             known = _decoded(texts, await self.store.amget(keys), len(vector))
             missing = [text for text in dict.fromkeys(texts) if text not in known]
             fresh = await self.embeddings.aembed_documents(missing) if missing else []
             if rows := self._rows(missing, fresh, len(vector)):
                 await self.store.amset(rows)
         except Exception as e:  # noqa: BLE001 - whatever an embedder raises, the order is still there
-            return untouched(documents, self._name, repr(e))[: self.top_n]
+            return untouched(documents, self._name, shortened(e))[: self.top_n]
         known |= _decoded(missing, [data for _, data in rows], len(vector))
         return self._ordered(documents, [_cosine(vector, known[text]) for text in texts])
 
@@ -105,21 +133,24 @@ class EmbeddingsReranker(BaseDocumentCompressor):
         how = "cosine" if self.fuse is None else "cosine + engine order"
         return f"{type(self).__name__}({how})"
 
-    def _key(self, text: str) -> str:
-        space = self.namespace
-        if space is None:
-            model = getattr(self.embeddings, "model", None) or getattr(
-                self.embeddings, "model_name", ""
-            )
-            space = f"{type(self.embeddings).__name__}:{model}"
-        return hashlib.sha256(f"{space}\0{text}".encode("utf-8", "replace")).hexdigest()
+    def _keys(self, texts: Sequence[str]) -> list[str]:
+        if self.namespace is not None:
+            space = self.namespace
+        elif "store" in self.model_fields_set:
+            space = _namespace(self.embeddings)
+        else:
+            space = ""  # a store of our own, of this embedder alone
+        return [
+            hashlib.sha256(f"{space}\0{text}".encode("utf-8", "replace")).hexdigest()
+            for text in texts
+        ]
 
     def _rows(
         self, texts: Sequence[str], vectors: Sequence[Sequence[float]], size: int
     ) -> list[tuple[str, bytes]]:
         return [
-            (self._key(text), struct.pack(f"<{size}f", *_checked(vector, size)))
-            for text, vector in zip(texts, vectors, strict=True)
+            (key, struct.pack(f"<{size}f", *_checked(vector, size)))
+            for key, vector in zip(self._keys(texts), vectors, strict=True)
         ]
 
     def _ordered(self, documents: Sequence[Document], cosines: Sequence[float]) -> list[Document]:
@@ -127,9 +158,26 @@ class EmbeddingsReranker(BaseDocumentCompressor):
         order = sorted(places, key=lambda index: -cosines[index])
         if self.fuse == "engine":
             ranks = {index: rank for rank, index in enumerate(order, start=1)}
-            fused = [1 / (_RRF_K + 1 + i) + 1 / (_RRF_K + ranks[i]) for i in places]
+            fused = [1 / (RRF_K + 1 + i) + 1 / (RRF_K + ranks[i]) for i in places]
             order = sorted(places, key=lambda index: -fused[index])
         return reordered(documents, order, reranker=self._name)[: self.top_n]
+
+
+def _namespace(embeddings: Embeddings) -> str:
+    """Class, model and deployment of an embedder, as it names them itself.
+
+    Raises:
+        ValueError: It names none; an object's repr would be another in each process.
+    """
+    while isinstance(inner := getattr(embeddings, "underlying_embeddings", None), Embeddings):
+        embeddings = inner
+    said = {name: getattr(embeddings, name, None) for name in _NAMES}
+    names = [f"{name}={value}" for name, value in said.items() if value and isinstance(value, str)]
+    kind = type(embeddings).__name__
+    if not names:
+        msg = f"{kind} does not say which model it asks; pass namespace='...' to name it"
+        raise ValueError(msg)
+    return f"{kind}:{','.join(names)}"
 
 
 def _text(document: Document) -> str:
