@@ -13,11 +13,7 @@ from langchain_core.documents import Document
 from boost_langchain._catalog import Catalog
 from boost_langchain._entry import Entry, declared_version
 from boost_langchain._item import Item
-
-
-def one_line(value: object) -> str:
-    """`value` as one line of valid Unicode: lone surrogates replaced, whitespace folded."""
-    return " ".join(_valid("" if value is None else str(value)).split())
+from boost_langchain._text import one_line, valid
 
 
 def item_id(entry: Entry) -> str:
@@ -45,7 +41,7 @@ def item_document(
     tap, path = _address(entry)
     name = one_line(entry.get("name"))
     whole = full_content and item.has_body
-    content = _valid(item.text) if whole else one_line(entry.get("description")) or name
+    content = valid(item.text) if whole else one_line(entry.get("description")) or name
     identity = item_id(entry)
     if commit is None:
         commit = catalog.commit(str(entry.get("tap") or ""))
@@ -57,7 +53,7 @@ def item_document(
         "source": path,
         "path": path,
         "version": one_line(declared_version(entry)),
-        "commit": _valid(commit),
+        "commit": valid(commit),
         "has_body": whole,
     }
     return Document(page_content=content, id=identity, metadata=metadata)
@@ -90,7 +86,7 @@ def hit_document(  # noqa: PLR0913 - one hit's context, named at each call
         "score": score if math.isfinite(score) else 0.0,
         "rank": rank,
         # The index may hold a passage of what the file led to when it was built.
-        "snippet": _valid(hit.get("snippet") or "") if item.contained else "",
+        "snippet": valid(hit.get("snippet") or "") if item.contained else "",
     }
     if local_paths:
         document.metadata["file"] = item.file
@@ -98,9 +94,4 @@ def hit_document(  # noqa: PLR0913 - one hit's context, named at each call
 
 
 def _address(entry: Entry) -> tuple[str, str]:
-    return _valid(str(entry.get("tap") or "")), _valid(str(entry.get("skill_md") or ""))
-
-
-def _valid(text: str) -> str:
-    """`text` without lone surrogates, which are Python strings but not Unicode text."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return valid(str(entry.get("tap") or "")), valid(str(entry.get("skill_md") or ""))

@@ -11,15 +11,13 @@ a line gets a backslash in front.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from langchain_core.documents import Document
 
 from boost_langchain._invisible import visible
-
-__all__ = ["Prefix", "format_procedures", "parse_prefix", "prefix_of", "render_procedures"]
+from boost_langchain._text import nfkc, visible_line
 
 DESCRIPTION_ONLY = "description only, body not included"
 INTRODUCTION = (
@@ -31,7 +29,7 @@ _LEAST_CUT = 400
 """Characters of body below which a cut procedure says too little to be worth its place."""
 
 _FENCE_ROOM = 40
-"""Characters kept for closing a code fence; a longer fence is cut without one."""
+"""Characters kept for closing a code fence; a body whose fence is longer is left out."""
 
 _FIELD = r"(?:[^\\():;@—]|\\.)*"
 _PREFIX = (
@@ -65,11 +63,11 @@ def prefix_of(document: Document) -> Prefix:
     """The label of a document; a field that is missing or empty gets a stand-in."""
     metadata = document.metadata
     return Prefix(
-        name=_clean(metadata.get("name")) or "unnamed",
-        kind=_clean(metadata.get("kind")) or "skill",
-        tap=_clean(metadata.get("tap")) or "?",
-        path=_clean(metadata.get("path")) or "?",
-        version=_clean(metadata.get("version")),
+        name=visible_line(metadata.get("name")) or "unnamed",
+        kind=visible_line(metadata.get("kind")) or "skill",
+        tap=visible_line(metadata.get("tap")) or "?",
+        path=visible_line(metadata.get("path")) or "?",
+        version=visible_line(metadata.get("version")),
         notes=(DESCRIPTION_ONLY,) if metadata.get("has_body") is False else (),
     )
 
@@ -154,7 +152,7 @@ def check_budget(budget: int | None, *, least: int = 1) -> None:
 
 def with_notes(prefix: Prefix, notes: Iterable[str]) -> Prefix:
     """The label with further remarks behind those it has."""
-    return replace(prefix, notes=(*prefix.notes, *map(_clean, notes)))
+    return replace(prefix, notes=(*prefix.notes, *map(visible_line, notes)))
 
 
 def _body(document: Document) -> str:
@@ -174,7 +172,7 @@ def _defused(line: str) -> str:
     # Most lines are no heading: only one that is pays for the rest.
     if line[start : start + 1] not in {"#", "\uff03", "\ufe5f"}:
         return line
-    plain = unicodedata.normalize("NFKC", line[start:])
+    plain = nfkc(line[start:])
     _, bracket, inside = plain.partition("(")
     if (
         bracket
@@ -241,10 +239,6 @@ def _open_fence(text: str) -> str:
 
 def _marker(missing: int) -> str:
     return f"[... {missing:,} more characters of this procedure left out: over the budget]"
-
-
-def _clean(value: object) -> str:
-    return " ".join(visible("" if value is None else str(value)).split())
 
 
 def _escape(field: str) -> str:

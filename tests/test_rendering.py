@@ -236,6 +236,13 @@ def test_no_fence_hides_the_next_label(lines, budget):
     assert len(headings) == text.count("### ") == 2
 
 
+def test_heading_of_combining_marks():
+    """A heading of 300,000 marks is read at once: normalizing it whole would take minutes."""
+    body = "# (" + "\u0300\u0316" * 150_000 + " - :)"
+    text = format_procedures([document(body)])
+    assert text.count("\n\\# (") == 1
+
+
 def test_cut_closes_an_open_fence():
     """A fence that the cut left open would swallow the next label."""
     text = format_procedures([document("```python\n" + "x = 1\n" * 900 + "```")], budget=2000)

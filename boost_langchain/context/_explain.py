@@ -12,12 +12,11 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
 
-from boost_langchain._documents import one_line
 from boost_langchain._invisible import visible
 from boost_langchain._procedures import BUDGET
 from boost_langchain._rendering import check_budget, render_procedures
+from boost_langchain._text import nfkc, one_line, visible_line
 from boost_langchain.context._families import FAMILIES
-from boost_langchain.context._routing import nfkc
 
 _INSTRUCTIONS = """\
 You explain how a system works to somebody who has to work on it. Answer from the context alone. \
@@ -162,18 +161,14 @@ def _looks_like_label(line: str) -> bool:
 def _label(document: Document) -> str:
     about = document.metadata
     where = _where(document)
-    name = _clean(about.get("name")) or where
-    return f"### {name} ({_clean(about.get('context')) or 'context'} — {where})"
+    name = visible_line(about.get("name")) or where
+    return f"### {name} ({visible_line(about.get('context')) or 'context'} — {where})"
 
 
 def _where(document: Document) -> str:
     about = document.metadata
-    path = _clean(about.get("path") or about.get("file"))
+    path = visible_line(about.get("path") or about.get("file"))
     if not path:
-        return _clean(document.id) or "?"
-    tap, line = _clean(about.get("tap")), _clean(about.get("line"))
+        return visible_line(document.id) or "?"
+    tap, line = visible_line(about.get("tap")), visible_line(about.get("line"))
     return ":".join(filter(None, (tap, path, line)))
-
-
-def _clean(value: object) -> str:
-    return one_line(visible("" if value is None else str(value)))

@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from itertools import groupby
 
+from boost_langchain._text import nfkc
+
 _JOINERS = "\u200c\u200d"
 """Written inside words of Persian and Indic scripts."""
 
@@ -26,9 +28,6 @@ _CLAUSE = r"[^.?!;]{1,200}"
 _DONE = r"(?:\w{2,30}[^\We]ed|built|chosen|done|drawn|found|kept|made|read|run|sent|split|written)"
 _SUBJECT = r"(?:background|context|overview|explanation|introduction|rundown)"
 _ABOUT = r"(?:about|behind|for|here|into|of|on|to)"
-
-_PIECES = re.compile(r"\S{1,500}|\s+")
-"""Words, and what is longer than any word cut up."""
 
 _REQUEST = re.compile(
     "|".join(
@@ -105,14 +104,6 @@ def words(text: str) -> list[str]:
         piece = "".join(run)
         found += [piece] if is_word else "".join(piece.split())
     return found
-
-
-def nfkc(text: str) -> str:
-    """`text` in Unicode's compatibility form, in linear time.
-
-    Piece by piece: normalizing sorts each run of combining marks, in the square of its length.
-    """
-    return "".join(unicodedata.normalize("NFKC", piece) for piece in _PIECES.findall(text))
 
 
 def _folded(text: str) -> str:

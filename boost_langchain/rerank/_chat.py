@@ -12,8 +12,7 @@ from langchain_core.output_parsers import PydanticOutputParser
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field
 
-from boost_langchain._documents import one_line
-from boost_langchain._invisible import visible
+from boost_langchain._text import one_line, visible_line
 from boost_langchain.rerank._order import description, reordered, shortened, untouched
 
 _INSTRUCTIONS = (
@@ -121,7 +120,7 @@ class ChatReranker(BaseDocumentCompressor):
             )
         ]
         form = PydanticOutputParser(pydantic_object=Shortlist).get_format_instructions()
-        task = f"Task: {one_line(visible(query))}\n\nCandidates:\n" + "\n".join(rows)
+        task = f"Task: {visible_line(query)}\n\nCandidates:\n" + "\n".join(rows)
         return [SystemMessage(_INSTRUCTIONS), HumanMessage(f"{task}\n\n{form}")]
 
     def _ordered(self, documents: Sequence[Document], answer: object) -> list[Document]:
@@ -159,7 +158,7 @@ def _handles(documents: Sequence[Document]) -> list[str]:
 
 
 def _shown(value: object) -> str:
-    return one_line(visible(str(value or "")))
+    return visible_line(value or "")
 
 
 def _about(document: Document) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from langchain_core.documents import Document
 
-from boost_langchain._documents import one_line
+from boost_langchain._text import one_line
 
 _REPR = reprlib.Repr(maxstring=200, maxother=200)
 

@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from boost_langchain._catalog import Catalog
-from boost_langchain._documents import item_document, one_line
+from boost_langchain._documents import item_document
 from boost_langchain._entry import Entry, kind_of
 from boost_langchain._files import RefusedFileError
 from boost_langchain._home import open_catalog
@@ -21,6 +21,7 @@ from boost_langchain._narrowing import boost_retriever_in, checked_retriever, is
 from boost_langchain._procedures import BUDGET
 from boost_langchain._rendering import check_budget
 from boost_langchain._skill_files import list_files, read_file
+from boost_langchain._text import one_line, visible_line
 from boost_langchain.errors import BoostRetrievalError
 from boost_langchain.retriever import BoostRetriever, format_procedures
 
@@ -121,7 +122,7 @@ class _Shelf:
         try:
             if not path:
                 names = list_files(catalog, entry)
-                text = "\n".join(one_line(visible(name)) for name in names)
+                text = "\n".join(visible_line(name) for name in names)
             else:
                 text = visible(read_file(catalog, entry, path, fetch=self._may_write()))
         except RefusedFileError as e:
@@ -196,7 +197,7 @@ def _listing(document: Document) -> str:
         ),
         "description": document.page_content,
     }
-    return "\n".join(f"{key}: {one_line(visible(str(value)))}" for key, value in facts.items())
+    return "\n".join(f"{key}: {visible_line(value)}" for key, value in facts.items())
 
 
 def _tool(
