@@ -12,13 +12,14 @@ this repository, and the database the engine's own index over its catalog.
 Needs bm25s and PyStemmer (pip install 'bm25s[stem]'), and langchain-ollama to ask an Ollama server.
 """
 
+from _families import context_builder
 from langchain_core.messages import AIMessage
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import RunnableLambda
 
 from boost_langchain.context import explanation_chain, is_explanation_request
 
-from _codebase import context_builder, opened, with_code_base
+from _codebase import opened, with_code_base
 from _local_model import local_model
 from _setup import catalog, parser
 

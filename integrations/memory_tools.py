@@ -15,6 +15,7 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
+from _families import context_builder, shelves
 from boost_cli.core.mcp import Registry
 from langchain.agents import create_agent
 from langchain_core.documents import Document
@@ -24,7 +25,7 @@ from langchain_core.messages import AIMessage, ToolCall
 from boost_langchain.context import ContextBuilder, explanation_chain, format_context
 from boost_langchain.tools import boost_tools
 
-from _codebase import CodeBase, context_builder, opened, shelves, with_code_base
+from _codebase import CodeBase, opened, with_code_base
 from _local_model import local_model
 from _setup import catalog, chat_model, parser, print_conversation
 
