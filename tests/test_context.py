@@ -24,6 +24,7 @@ from boost_langchain.context import (
 )
 
 from recorder import Recorder
+from support import HEADINGS
 
 QUESTION = "Which bug did the schema have?"
 
@@ -403,15 +404,6 @@ def test_wrong_family(arguments, message):
 
 
 # ---------------------------------------------------------------------------- the explanation
-
-HEADINGS = [
-    "# How [X] Works",
-    "## Overview",
-    "## Key Files (path:line)",
-    "## Data Flow",
-    "## Relevant Decisions",
-    "## Gotchas",
-]
 
 
 def test_prompt_has_the_six_headings():

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import os
 import random
 import subprocess
 import sys
@@ -32,28 +31,11 @@ from boost_langchain.evaluation import (
     score,
 )
 
-from support import ROOT, skill, snapshot
+from support import ROOT, python, skill, snapshot
 
 SCRIPT = ROOT / "scripts" / "evaluate_retrieval.py"
 GOLDEN = ROOT / "tests" / "eval" / "golden.jsonl"
 FLOORS = ROOT / "tests" / "eval" / "floors.json"
-
-
-def run(*arguments, home=None, **environment):
-    """Run the script as a command, by default without a home in the environment."""
-    variables = {key: value for key, value in os.environ.items() if key != "BOOST_HOME"}
-    if home is not None:
-        variables["BOOST_HOME"] = str(home)
-    done = subprocess.run(
-        [sys.executable, SCRIPT, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
-        timeout=120,
-        env={**variables, "PYTHONWARNINGS": "error", **environment},
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture
@@ -383,7 +365,7 @@ def test_own_catalog_stays_above_its_floors(own_catalog):
 
 def test_script_prints_the_table():
     """Without arguments: the repository's own catalog, kinds first, exit code 0."""
-    code, out, err = run()
+    code, out, err = python(SCRIPT, BOOST_HOME=None)
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "138 judgments graded by exemplar; BM25 full-content"
@@ -459,7 +441,7 @@ def test_script_on_bad_input(script, own_home, arguments, code, message):
 
 def test_command_on_bad_input(own_home):
     """As a shell sees it: one line, exit code 1, no traceback."""
-    code, out, err = run("--golden", "nowhere.jsonl", home=own_home.boost_home)
+    code, out, err = python(SCRIPT, "--golden", "nowhere.jsonl", "--home", own_home.boost_home)
     assert (code, out) == (1, "")
     assert err == (
         "nowhere.jsonl: cannot be read (No such file or directory); give the path of a golden file\n"
