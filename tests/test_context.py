@@ -122,6 +122,14 @@ def test_failing_source_is_one_warning(ask, caplog):
     )
 
 
+def test_long_failure_is_not_logged_whole(ask, caplog):
+    """A source's error may quote a whole answer."""
+    sources = [source("down", error="word\n" * 5000)]
+    ask(ContextBuilder(base=Fixed(), sources=sources))
+    (record,) = caplog.records
+    assert len(record.getMessage()) < 400
+
+
 @pytest.mark.parametrize("answer", ["a string", None, ["strings"], (Document("x"),)])
 def test_answer_that_is_no_list_of_documents(ask, caplog, answer):
     """Any Runnable may be a source; one that answers something else has failed."""
