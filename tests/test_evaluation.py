@@ -157,6 +157,13 @@ def test_namesake_counts_by_name(three_copies):
     assert open_grader().rank(Judgment("q", ("pdf",)), ids) == 2
 
 
+@pytest.mark.parametrize("by", ["exemplars", "", None])
+def test_way_of_grading_that_is_none(own_catalog, by):
+    """It would have graded by name."""
+    with pytest.raises(ValueError, match=f"by={by!r} is no way of grading; use 'exemplar' or"):
+        open_grader(by)
+
+
 def test_what_the_catalog_cannot_grade(three_copies):
     """A judgment counts when an item that it pins is tapped; in both ways of grading."""
     for grader in (open_grader(), open_grader("name")):
@@ -446,6 +453,21 @@ def test_command_on_bad_input(own_home):
     assert err == (
         "nowhere.jsonl: cannot be read (No such file or directory); give the path of a golden file\n"
     )
+
+
+@pytest.mark.parametrize("script_", ["benchmark.py", "context_cost.py"])
+def test_measuring_script_on_bad_input(script_):
+    """As of the evaluation: one line."""
+    code, out, err = python(ROOT / "scripts" / script_, "--queries", "nowhere.jsonl")
+    assert (code, out) == (1, "")
+    assert err.startswith("nowhere.jsonl: cannot be read (No such file or directory)")
+
+
+def test_benchmark_of_no_queries():
+    """A median of nothing is refused before anything is measured."""
+    code, out, err = python(ROOT / "scripts" / "benchmark.py", "--number", "0")
+    assert (code, out) == (2, "")
+    assert "'0' is no number of queries; give 1 or more" in err
 
 
 def test_script_on_a_home_without_the_pinned_items(script, empty_catalog):
