@@ -6,6 +6,7 @@ Paths are the repository's own: nothing of this machine.
 import argparse
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -125,7 +126,11 @@ def with_code_base(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 def opened(
     options: argparse.Namespace, tapped: TappedCatalog | None
 ) -> tuple[CodeBase, Path | None]:
-    """The code base and the database that the options name."""
+    """The code base and the database that the options name; exit where there is none."""
+    if not options.repository.is_dir():
+        sys.exit(f"--repository {options.repository} is no directory")
+    if options.database is not None and not _is_sqlite(options.database):
+        sys.exit(f"--database {options.database} is no SQLite file")
     # This repository's recipes and tests quote the questions themselves.
     quoting = (ROOT / "integrations", ROOT / "tests")
     code = CodeBase(options.repository.resolve(), leave_out=quoting)
@@ -133,3 +138,11 @@ def opened(
         return code, options.database
     BoostRetriever().invoke("build the index")
     return code, tapped.boost_home / "cache" / "rag_postings.sqlite"
+
+
+def _is_sqlite(path: Path) -> bool:
+    """By the beginning of the file; SQLite takes an empty one too."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(16) in {b"SQLite format 3\0", b""}

@@ -140,6 +140,21 @@ def test_explain_another_codebase(write_files, tmp_path, history):
     assert str(tmp_path) not in out
 
 
+@pytest.mark.parametrize("recipe", ["explain_codebase.py", "memory_tools.py"])
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--repository", "/nowhere", "--repository /nowhere is no directory\n"),
+        ("--database", "/nowhere.sqlite", "--database /nowhere.sqlite is no SQLite file\n"),
+        ("--database", __file__, f"--database {__file__} is no SQLite file\n"),
+    ],
+    ids=["repository", "no file", "another file"],
+)
+def test_codebase_that_is_none(recipe, option, value, message):
+    """Named in one line: an explanation of nothing would look like one."""
+    assert python(ROOT / "integrations" / recipe, option, value, *NO_SERVER) == (1, "", message)
+
+
 def test_context_in_the_readme():
     """What the README shows is what the recipe finds, but for line numbers that moved."""
 
