@@ -1,9 +1,15 @@
-"""What somebody else's Runnable answered, checked to be documents.
+"""What somebody else's Runnable answered: checked to be documents, or shortened for a log.
 
 Any Runnable may be a stage here: its type parameters are a promise that Python does not check.
 """
 
+import reprlib
+
 from langchain_core.documents import Document
+
+from boost_langchain._text import one_line
+
+_REPR = reprlib.Repr(maxstring=200, maxother=200)
 
 
 def checked_documents(answer: object, who: str) -> list[Document]:
@@ -16,3 +22,8 @@ def checked_documents(answer: object, who: str) -> list[Document]:
         return answer
     msg = f"{who} returned {type(answer).__name__} where a list of Documents was expected"
     raise TypeError(msg)
+
+
+def shortened(value: object) -> str:
+    """An exception or an answer as one line of a log: either may quote all that a model wrote."""
+    return one_line(_REPR.repr(value))

@@ -16,16 +16,23 @@ from boost_langchain.testing import TappedCatalog, tapped_catalog
 PROCEDURES = Path(__file__).resolve().parent.parent / "tests" / "catalog"
 
 
-def arguments(description: str | None, question: str | None = None) -> argparse.Namespace:
-    """Read a recipe's command line: --own-home, and where a model is asked, what and which."""
-    return parser(description, question).parse_args()
+def arguments(
+    description: str | None, question: str | None = None, *, asks_model: bool = True
+) -> argparse.Namespace:
+    """Read a recipe's command line: --own-home, the question, and which model is asked it."""
+    return parser(description, question, asks_model=asks_model).parse_args()
 
 
-def parser(description: str | None, question: str | None = None) -> argparse.ArgumentParser:
+def parser(
+    description: str | None, question: str | None = None, *, asks_model: bool = True
+) -> argparse.ArgumentParser:
     """The same for a recipe that has options of its own."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     if question is not None:
         parser.add_argument("question", nargs="?", default=question)
+    if question is not None and asks_model:
         parser.add_argument(
             "--model",
             metavar="PROVIDER:NAME",

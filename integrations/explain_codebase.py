@@ -18,7 +18,8 @@ from langchain_core.runnables import RunnableLambda
 
 from boost_langchain.context import explanation_chain, is_explanation_request
 
-from _codebase import context_builder, opened, with_code_base
+from _codebase import opened, with_code_base
+from _families import context_builder
 from _local_model import local_model
 from _setup import catalog, parser
 

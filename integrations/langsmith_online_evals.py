@@ -8,7 +8,6 @@ Needs LANGSMITH_API_KEY. The averages are those of scripts/evaluate_retrieval.py
 rows: the same judgments, graded by the same code.
 """
 
-import argparse
 import importlib.util
 import logging
 import sys
@@ -30,7 +29,7 @@ from boost_langchain.evaluation import (
     retrieval_target,
 )
 
-from _setup import catalog
+from _setup import catalog, parser
 
 if TYPE_CHECKING:
     from langsmith import Client
@@ -72,16 +71,9 @@ def averages(results: "ExperimentResults") -> dict[str, tuple[float, int]]:
 
 def main() -> int:
     """Run one experiment and print its averages."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--name", default="boost-golden-retrieval", help="the published dataset")
-    parser.add_argument(
-        "--own-home",
-        action="store_true",
-        help="search what you have tapped yourself (default: the repository's own catalog)",
-    )
-    options = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--name", default="boost-golden-retrieval", help="the published dataset")
+    options = command.parse_args()
     # What goes wrong is said in one line, at the end.
     logging.getLogger("langsmith").setLevel(logging.CRITICAL)
     try:

@@ -51,7 +51,7 @@ async def talk(question: str) -> None:
 
 def main() -> None:
     """Talk to the server about one question."""
-    options = arguments(__doc__, "retry with backoff")
+    options = arguments(__doc__, "retry with backoff", asks_model=False)
     with catalog(options):
         asyncio.run(talk(options.question))
 

@@ -24,7 +24,8 @@ from langchain_core.messages import AIMessage, ToolCall
 from boost_langchain.context import ContextBuilder, explanation_chain, format_context
 from boost_langchain.tools import boost_tools
 
-from _codebase import CodeBase, context_builder, opened, shelves, with_code_base
+from _codebase import CodeBase, opened, with_code_base
+from _families import context_builder, shelves
 from _local_model import local_model
 from _setup import catalog, chat_model, parser, print_conversation
 

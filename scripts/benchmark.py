@@ -25,7 +25,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from boost_langchain import BoostRetriever
 
-from _catalog import GOLDEN, queries_of, searched_catalog
+from _catalog import GOLDEN, number_of, queries_of, searched_catalog
 
 ROUNDS = 5
 RETRIEVAL = ("ensure", "retrieve", "retrieve_any", "retrieve_or_fallback")
@@ -98,7 +98,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--queries", type=Path, default=GOLDEN)
-    parser.add_argument("--number", type=int, default=40, help="how many queries (default: 40)")
+    parser.add_argument(
+        "--number", type=number_of("queries"), default=40, help="how many queries (default: 40)"
+    )
     options = parser.parse_args()
     queries = queries_of(options.queries)[: options.number]
     with searched_catalog(), watched() as stopwatch:

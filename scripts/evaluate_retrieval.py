@@ -38,7 +38,7 @@ from boost_langchain.evaluation import (
 )
 from boost_langchain.rerank import EmbeddingsReranker, RerankedRetriever
 
-from _catalog import GOLDEN, searched_catalog
+from _catalog import GOLDEN, number_of, searched_catalog
 from _plot import draw, require_drawable
 
 
@@ -180,17 +180,6 @@ def _floor(text: str) -> Floors:
         raise argparse.ArgumentTypeError(str(e)) from e
 
 
-def _places(text: str) -> int:
-    try:
-        places = int(text)
-    except ValueError:
-        places = 0
-    if places < 1:
-        msg = f"{text!r} is no number of places; give 1 or more"
-        raise argparse.ArgumentTypeError(msg)
-    return places
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -202,7 +191,9 @@ def _parser() -> argparse.ArgumentParser:
         help="the judgments (default: tests/eval/golden.jsonl)",
     )
     parser.add_argument("--home", type=Path, help="the boost home to search (default: see above)")
-    parser.add_argument("-k", type=_places, default=10, help="how many places count (default: 10)")
+    parser.add_argument(
+        "-k", type=number_of("places"), default=10, help="how many places count (default: 10)"
+    )
     parser.add_argument(
         "--by",
         choices=("exemplar", "name"),

@@ -1,11 +1,23 @@
-"""What tests write and read: procedures as text, and directories as snapshots."""
+"""What tests write, read and run: procedures, snapshots of directories, Python as a command."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "tests" / "catalog"
 OWN_TAP = "langchain-procedures"
+
+HEADINGS = [
+    "# How [X] Works",
+    "## Overview",
+    "## Key Files (path:line)",
+    "## Data Flow",
+    "## Relevant Decisions",
+    "## Gotchas",
+]
+"""Of an explanation."""
 
 
 def skill(name, description="", body="", **fields):
@@ -31,3 +43,26 @@ def snapshot(directory):
         for path in sorted(directory.rglob("*"))
         if path.is_symlink() or path.is_file()
     }
+
+
+def python(*arguments, cwd="/", timeout=120, **environment):
+    """Run Python as a shell would; return its exit code and its two outputs.
+
+    Args:
+        *arguments: What follows `python`: a script or `-m` and a module, and its arguments.
+        cwd: Where; not the checkout, whose package would be imported instead of the wheel.
+        timeout: In seconds.
+        **environment: Variables to set; None takes one away.
+    """
+    variables = {**os.environ, "PYTHONWARNINGS": "error", **environment}
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        timeout=timeout,
+        env={name: value for name, value in variables.items() if value is not None},
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr

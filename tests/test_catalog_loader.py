@@ -9,7 +9,6 @@ import uuid
 
 import pytest
 from boost_cli.core import catalog as boost_catalog
-from faults import edit
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
@@ -21,6 +20,7 @@ from boost_langchain._json_stream import JsonStream
 from boost_langchain.errors import BoostRetrievalError
 from boost_langchain.loader import CatalogLoader, document_key
 
+from faults import edit
 from support import ROOT, skill, snapshot
 
 ANSWERED = {"engine", "score", "rank", "snippet"}

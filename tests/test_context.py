@@ -24,6 +24,7 @@ from boost_langchain.context import (
 )
 
 from recorder import Recorder
+from support import HEADINGS
 
 QUESTION = "Which bug did the schema have?"
 
@@ -119,6 +120,14 @@ def test_failing_source_is_one_warning(ask, caplog):
     assert (
         record.getMessage() == "the context source down did not answer: ConnectionError('no route')"
     )
+
+
+def test_long_failure_is_not_logged_whole(ask, caplog):
+    """A source's error may quote a whole answer."""
+    sources = [source("down", error="word\n" * 5000)]
+    ask(ContextBuilder(base=Fixed(), sources=sources))
+    (record,) = caplog.records
+    assert len(record.getMessage()) < 400
 
 
 @pytest.mark.parametrize("answer", ["a string", None, ["strings"], (Document("x"),)])
@@ -403,15 +412,6 @@ def test_wrong_family(arguments, message):
 
 
 # ---------------------------------------------------------------------------- the explanation
-
-HEADINGS = [
-    "# How [X] Works",
-    "## Overview",
-    "## Key Files (path:line)",
-    "## Data Flow",
-    "## Relevant Decisions",
-    "## Gotchas",
-]
 
 
 def test_prompt_has_the_six_headings():

@@ -1,30 +1,17 @@
 """`python -m boost_langchain doctor` on an empty machine, broken ones and full ones."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
 from boost_langchain import BoostRetriever
 
-from support import skill, snapshot
+from support import python, skill, snapshot
 
 
 def doctor(*arguments, **environment):
     """Run the command; return its exit code and its output."""
-    done = subprocess.run(
-        [sys.executable, "-m", "boost_langchain", "doctor", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
-        timeout=60,
-        env={**os.environ, **environment},
-    )
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout
+    return python("-m", "boost_langchain", "doctor", *arguments, **environment)[:2]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import os
 import random
 import subprocess
 import sys
@@ -32,28 +31,11 @@ from boost_langchain.evaluation import (
     score,
 )
 
-from support import ROOT, skill, snapshot
+from support import ROOT, python, skill, snapshot
 
 SCRIPT = ROOT / "scripts" / "evaluate_retrieval.py"
 GOLDEN = ROOT / "tests" / "eval" / "golden.jsonl"
 FLOORS = ROOT / "tests" / "eval" / "floors.json"
-
-
-def run(*arguments, home=None, **environment):
-    """Run the script as a command, by default without a home in the environment."""
-    variables = {key: value for key, value in os.environ.items() if key != "BOOST_HOME"}
-    if home is not None:
-        variables["BOOST_HOME"] = str(home)
-    done = subprocess.run(
-        [sys.executable, SCRIPT, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
-        timeout=120,
-        env={**variables, "PYTHONWARNINGS": "error", **environment},
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture
@@ -173,6 +155,13 @@ def test_namesake_counts_by_name(three_copies):
     ids = ["x::y", "three::pdf/SKILL.md"]
     assert open_grader("name").rank(pinned, ids) == 2
     assert open_grader().rank(Judgment("q", ("pdf",)), ids) == 2
+
+
+@pytest.mark.parametrize("by", ["exemplars", "", None])
+def test_way_of_grading_that_is_none(own_catalog, by):
+    """It would have graded by name."""
+    with pytest.raises(ValueError, match=f"by={by!r} is no way of grading; use 'exemplar' or"):
+        open_grader(by)
 
 
 def test_what_the_catalog_cannot_grade(three_copies):
@@ -383,7 +372,7 @@ def test_own_catalog_stays_above_its_floors(own_catalog):
 
 def test_script_prints_the_table():
     """Without arguments: the repository's own catalog, kinds first, exit code 0."""
-    code, out, err = run()
+    code, out, err = python(SCRIPT, BOOST_HOME=None)
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "138 judgments graded by exemplar; BM25 full-content"
@@ -459,11 +448,26 @@ def test_script_on_bad_input(script, own_home, arguments, code, message):
 
 def test_command_on_bad_input(own_home):
     """As a shell sees it: one line, exit code 1, no traceback."""
-    code, out, err = run("--golden", "nowhere.jsonl", home=own_home.boost_home)
+    code, out, err = python(SCRIPT, "--golden", "nowhere.jsonl", "--home", own_home.boost_home)
     assert (code, out) == (1, "")
     assert err == (
         "nowhere.jsonl: cannot be read (No such file or directory); give the path of a golden file\n"
     )
+
+
+@pytest.mark.parametrize("script_", ["benchmark.py", "context_cost.py"])
+def test_measuring_script_on_bad_input(script_):
+    """As of the evaluation: one line."""
+    code, out, err = python(ROOT / "scripts" / script_, "--queries", "nowhere.jsonl")
+    assert (code, out) == (1, "")
+    assert err.startswith("nowhere.jsonl: cannot be read (No such file or directory)")
+
+
+def test_benchmark_of_no_queries():
+    """A median of nothing is refused before anything is measured."""
+    code, out, err = python(ROOT / "scripts" / "benchmark.py", "--number", "0")
+    assert (code, out) == (2, "")
+    assert "'0' is no number of queries; give 1 or more" in err
 
 
 def test_script_on_a_home_without_the_pinned_items(script, empty_catalog):

@@ -17,6 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from boost_langchain import BoostRetriever
+from boost_langchain.retriever import format_procedures
+
 from faults import (
     CACHE,
     CONFIG,
@@ -42,10 +46,6 @@ from faults import (
     write,
 )
 from seams import SEARCHING, through_every_seam
-
-from boost_langchain import BoostRetriever
-from boost_langchain.retriever import format_procedures
-
 from support import skill, snapshot
 
 QUERY = "deploy guide"

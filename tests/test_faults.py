@@ -6,11 +6,11 @@ import sys
 
 import pytest
 from boost_cli.core import rag
-from faults import DEEP, become, directory, edit_config, edit_index, edit_tap, stray_posting, write
 
 from boost_langchain import BoostRetriever, _notices
 from boost_langchain.errors import BoostRetrievalError
 
+from faults import DEEP, become, directory, edit_config, edit_index, edit_tap, stray_posting, write
 from support import skill
 
 QUERY = "deploy guide"

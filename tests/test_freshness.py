@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from boost_cli.core import rag
-from faults import edit_upstream, from_the_future, killed_build, remove
 
 from boost_langchain import BoostRetriever
 from boost_langchain.__main__ import main
 
+from faults import edit_upstream, from_the_future, killed_build, remove
 from support import skill, snapshot
 
 ELSEWHERE = """

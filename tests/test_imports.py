@@ -5,12 +5,12 @@ import subprocess
 import sys
 
 import pytest
-from test_api import API
 
 import boost_langchain
 from boost_langchain import _requirements
 
 from support import ROOT
+from test_api import API
 
 NEEDS_AN_EXTRA = {"boost_langchain.middleware"}
 

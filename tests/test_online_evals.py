@@ -1,9 +1,6 @@
 """`client.evaluate` over the published dataset: the offline figures, to the last digit."""
 
 import importlib
-import os
-import subprocess
-import sys
 from contextlib import closing
 from statistics import fmean
 
@@ -22,7 +19,7 @@ from boost_langchain.evaluation import (
     retrieval_target,
 )
 
-from support import ROOT
+from support import ROOT, python
 
 RECIPE = ROOT / "integrations" / "langsmith_online_evals.py"
 NAME = "boost-golden-retrieval"
@@ -32,17 +29,7 @@ WARNINGS = "error,ignore:ast.Str is deprecated:DeprecationWarning"
 
 def online(*arguments, **environment):
     """Run the recipe as a command."""
-    done = subprocess.run(
-        [sys.executable, RECIPE, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
-        timeout=300,
-        env={"PYTHONWARNINGS": WARNINGS, **os.environ, **environment},
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout, done.stderr
+    return python(RECIPE, *arguments, timeout=300, PYTHONWARNINGS=WARNINGS, **environment)
 
 
 @pytest.fixture

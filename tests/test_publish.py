@@ -4,7 +4,6 @@ import copy
 import importlib
 import json
 import logging
-import os
 import subprocess
 import sys
 import threading
@@ -27,7 +26,7 @@ from boost_langchain.evaluation import (
 )
 
 from langsmith_double import KEY
-from support import ROOT
+from support import ROOT, python
 
 SCRIPT = ROOT / "scripts" / "publish_golden_dataset.py"
 FORWARDER = ROOT / "integrations" / "langchain" / "scripts" / "publish_golden_dataset.py"
@@ -342,13 +341,8 @@ def publish(*arguments, script=SCRIPT, prelude="", **environment):
     """Run the script as a command, `prelude` before it."""
     code = f"import runpy, sys; {prelude}; sys.argv[0] = r'{script}'; "
     code += f"runpy.run_path(r'{script}', run_name='__main__')"
-    command = [sys.executable, *(["-c", code] if prelude else [script]), *arguments]
-    variables = {"PYTHONWARNINGS": "error", **os.environ, **environment}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd="/", timeout=120, env=variables
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout, done.stderr
+    command = ["-c", code] if prelude else [script]
+    return python(*command, *arguments, **environment)
 
 
 @pytest.fixture

@@ -1,31 +1,22 @@
 """The recipes under integrations/ run as a reader would run them, offline."""
 
+import ast
 import json
-import os
 import re
 import subprocess
-import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
 
-from support import ROOT
+from support import HEADINGS, ROOT, python
 
 
-def run(recipe, *arguments, cwd="/"):
+def run(recipe, *arguments):
     """Run a recipe from anywhere; return what it printed."""
-    done = subprocess.run(
-        [sys.executable, ROOT / "integrations" / recipe, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        timeout=120,
-        env={**os.environ, "PYTHONWARNINGS": "error"},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    code, out, err = python(ROOT / "integrations" / recipe, *arguments)
+    assert code == 0, err
+    return out
 
 
 def test_lcel_chain():
@@ -104,14 +95,7 @@ def test_explain_codebase():
     assert out.startswith(f"The question asks: base, {asked}\n")
     for label in ("base", *asked.split(", ")):
         assert f" ({label} — " in out, label
-    assert ["# How [X] Works", *re.findall("^## .*", out, re.MULTILINE)][:6] == [
-        "# How [X] Works",
-        "## Overview",
-        "## Key Files (path:line)",
-        "## Data Flow",
-        "## Relevant Decisions",
-        "## Gotchas",
-    ]
+    assert [line for line in out.splitlines() if line in HEADINGS] == HEADINGS
     assert {path for path, _ in cited(out)} >= {"CHANGELOG.md", "boost_langchain/graph/_node.py"}
     for path, line in cited(out):
         assert 1 <= int(line) <= len((ROOT / path).read_text(encoding="utf-8").splitlines())
@@ -154,6 +138,21 @@ def test_explain_another_codebase(write_files, tmp_path, history):
     assert "(schema — app.sqlite, table users)\n\nThe table users of app.sqlite stores: id" in out
     assert ("### Save it twice (decisions — commit " in out) is (history != "none")
     assert str(tmp_path) not in out
+
+
+@pytest.mark.parametrize("recipe", ["explain_codebase.py", "memory_tools.py"])
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--repository", "/nowhere", "--repository /nowhere is no directory\n"),
+        ("--database", "/nowhere.sqlite", "--database /nowhere.sqlite is no SQLite file\n"),
+        ("--database", __file__, f"--database {__file__} is no SQLite file\n"),
+    ],
+    ids=["repository", "no file", "another file"],
+)
+def test_codebase_that_is_none(recipe, option, value, message):
+    """Named in one line: an explanation of nothing would look like one."""
+    assert python(ROOT / "integrations" / recipe, option, value, *NO_SERVER) == (1, "", message)
 
 
 def test_context_in_the_readme():
@@ -241,14 +240,9 @@ def test_langgraph_json_names_the_graph(monkeypatch):
         f"graph = runpy.run_path({path!r})[{name!r}]();"
         "print(graph.invoke({'messages': [('user', 'hi')]})['messages'][-1].content)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[0] = '.'; {code}"],
-        cwd=ROOT / "integrations",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.startswith("Acme is shedding load")
+    code = f"import sys; sys.path[0] = '.'; {code}"
+    _, out, err = python("-c", code, cwd=ROOT / "integrations")
+    assert out.startswith("Acme is shedding load"), err
 
 
 def test_vector_store_mirror(own_catalog):
@@ -265,26 +259,16 @@ def test_recipe_on_an_own_home_that_is_empty():
     assert "Question: What now?" in out
 
 
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        "agent_middleware.py",
-        "agent_tools.py",
-        "explain_codebase.py",
-        "langgraph_agent.py",
-        "lcel_chain.py",
-        "mcp_client.py",
-        "memory_tools.py",
-        "rerank.py",
-    ],
-)
+RECIPES = [path.name for path in (ROOT / "integrations").glob("[!_]*.py")]
+ASK_NO_MODEL = {"langsmith_online_evals.py", "mcp_client.py", "vector_store_mirror.py"}
+
+
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
 def test_recipe_explains_itself(recipe):
-    """--help says what it does."""
-    assert "--model" in run(recipe, "--help")
-
-
-def test_recipe_without_a_model_does_not_offer_one():
-    """The mirror asks no model, and its --help offers none."""
-    out = run("vector_store_mirror.py", "--help")
+    """--help says what it does, and offers a model where one is asked."""
+    text = (ROOT / "integrations" / recipe).read_text(encoding="utf-8")
+    title = ast.get_docstring(ast.parse(text)).splitlines()[0]
+    out = run(recipe, "--help")
+    assert title in out
     assert "--own-home" in out
-    assert "--model" not in out
+    assert ("--model" in out) is (recipe not in ASK_NO_MODEL)

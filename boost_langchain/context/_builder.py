@@ -16,7 +16,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.dataclasses import dataclass
 
-from boost_langchain._answers import checked_documents
+from boost_langchain._answers import checked_documents, shortened
 from boost_langchain.context._routing import mentions, words
 from boost_langchain.retriever import BoostRetriever
 
@@ -216,7 +216,7 @@ def _documents(answer: object, name: str) -> list[Document]:
 
 
 def _nothing(source: ContextSource, reason: Exception) -> list[Document]:
-    logger.warning("the context source %s did not answer: %r", source.name, reason)
+    logger.warning("the context source %s did not answer: %s", source.name, shortened(reason))
     return []
 
 

@@ -15,6 +15,9 @@ from boost_langchain.evaluation._golden import Judgment
 
 type GradedBy = Literal["exemplar", "name"]
 
+WAYS = ("exemplar", "name")
+"""The ways of grading."""
+
 
 @dataclass(frozen=True)
 class CatalogItem:
@@ -34,6 +37,12 @@ class Grader:
     by: GradedBy = "exemplar"
     """exemplar: a document answers when it is a pinned item or a byte-identical copy of one;
     what pins nothing is graded by name. name: when it bears a relevant name."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a way of grading that there is not."""
+        if self.by not in WAYS:
+            msg = f"by={self.by!r} is no way of grading; use {' or '.join(map(repr, WAYS))}"
+            raise ValueError(msg)
 
     def can_grade(self, judgment: Judgment) -> bool:
         """Whether the catalog holds an item that the judgment pins (or names, if none).
@@ -70,6 +79,7 @@ def open_grader(by: GradedBy = "exemplar") -> Grader:
         by: "exemplar" or "name", see `Grader.by`.
 
     Raises:
+        ValueError: `by` is something else.
         BoostRetrievalError: The catalog cannot be read, or a registry was never scanned.
     """
     catalog = open_catalog()

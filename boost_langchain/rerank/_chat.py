@@ -12,8 +12,9 @@ from langchain_core.output_parsers import PydanticOutputParser
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field
 
+from boost_langchain._answers import shortened
 from boost_langchain._text import one_line, visible_line
-from boost_langchain.rerank._order import description, reordered, shortened, untouched
+from boost_langchain.rerank._order import description, reordered, untouched
 
 _INSTRUCTIONS = (
     "You order procedures by how well they serve a task. You get the task and a list of "

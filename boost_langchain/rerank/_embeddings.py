@@ -13,7 +13,8 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.stores import BaseStore, InMemoryByteStore
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from boost_langchain.rerank._order import description, reordered, shortened, untouched
+from boost_langchain._answers import shortened
+from boost_langchain.rerank._order import description, reordered, untouched
 
 _NAMES = (
     "model",

@@ -1,14 +1,9 @@
 """A new order as documents: copies with their reasons, or the old order where none was had."""
 
 import logging
-import reprlib
 from collections.abc import Mapping, Sequence
 
 from langchain_core.documents import Document
-
-from boost_langchain._text import one_line
-
-_REPR = reprlib.Repr(maxstring=200, maxother=200)
 
 logger = logging.getLogger("boost_langchain")
 
@@ -48,11 +43,6 @@ def untouched(documents: Sequence[Document], reranker: str, reason: str) -> list
     """The documents in their old order, with one warning that says why."""
     logger.warning("%s left the order as it was: %s", reranker, reason)
     return reordered(documents, range(len(documents)), reranker="")
-
-
-def shortened(value: object) -> str:
-    """An exception or an answer as one line of a log: either may quote all that a model wrote."""
-    return one_line(_REPR.repr(value))
 
 
 def _copy(document: Document, rank: int, reranker: str, why: str | None) -> Document:

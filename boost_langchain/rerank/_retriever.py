@@ -15,8 +15,8 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.runnables.configurable import RunnableConfigurableFields
 from pydantic import BaseModel, ConfigDict, Field
 
-from boost_langchain._answers import checked_documents
-from boost_langchain.rerank._order import reordered, shortened, untouched
+from boost_langchain._answers import checked_documents, shortened
+from boost_langchain.rerank._order import reordered, untouched
 from boost_langchain.retriever import BoostRetriever
 
 type Candidates = dict[str, Any]

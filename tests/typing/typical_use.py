@@ -64,6 +64,9 @@ def agent(model: BaseChatModel, embeddings: Embeddings) -> None:
     reranked = RerankedRetriever(compressor=EmbeddingsReranker(embeddings=embeddings), k=3)
     assert_type(reranked.invoke("query"), list[Document])
     RerankedRetriever(base=BoostRetriever(), compressor=ChatReranker(model=model))
+    rules = BoostRetriever().bind(kind="rule").with_retry()
+    RerankedRetriever(base=rules, compressor=ChatReranker(model=model))
+    ContextBuilder(base=rules)
     assert_type(skill_tools(BoostRetriever(kind="rule")), list[BaseTool])
     assert_type(skill_tools(reranked.with_retry(), budget=None), list[BaseTool])
     create_agent(
