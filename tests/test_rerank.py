@@ -397,6 +397,15 @@ def test_vectors_are_kept_by_model(one, other, same):
     assert (keys[0] == keys[1]) is same
 
 
+def test_another_model_in_a_store_of_our_own(compress):
+    """A copy of a reranker shares its store, and not its vectors where it has another model."""
+    reranker = EmbeddingsReranker(embeddings=named("a"))
+    compress(reranker, documents())
+    other = named("b")
+    compress(reranker.model_copy(update={"embeddings": other}), documents())
+    assert len(other.embedded) == len(documents()) + 1
+
+
 def test_store_of_a_nameless_embedder_needs_a_namespace(compress, tmp_path, caplog):
     """Its vectors would never be found again: refused where the store is handed over."""
     message = "Nameless does not say which model it asks; pass namespace='...' to name it"

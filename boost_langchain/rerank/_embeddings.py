@@ -86,7 +86,7 @@ class EmbeddingsReranker(BaseDocumentCompressor):
         """Only of a store that was handed over: the default one has one embedder."""
         embeddings = info.data.get("embeddings")
         if embeddings is not None and info.data.get("namespace") is None:
-            _namespace(embeddings)
+            _require_names(embeddings)
         return store
 
     @override
@@ -135,12 +135,11 @@ class EmbeddingsReranker(BaseDocumentCompressor):
         return f"{type(self).__name__}({how})"
 
     def _keys(self, texts: Sequence[str]) -> list[str]:
-        if self.namespace is not None:
-            space = self.namespace
-        elif "store" in self.model_fields_set:
-            space = _namespace(self.embeddings)
-        else:
-            space = ""  # a store of our own, of this embedder alone
+        space = self.namespace
+        if space is None:
+            if "store" in self.model_fields_set:
+                _require_names(self.embeddings)  # either may have been assigned since
+            space = ",".join(_names(self.embeddings))
         return [
             hashlib.sha256(f"{space}\0{text}".encode("utf-8", "replace")).hexdigest()
             for text in texts
@@ -164,21 +163,24 @@ class EmbeddingsReranker(BaseDocumentCompressor):
         return reordered(documents, order, reranker=self._name)[: self.top_n]
 
 
-def _namespace(embeddings: Embeddings) -> str:
-    """Class, model and deployment of an embedder, as it names them itself.
+def _names(embeddings: Embeddings) -> list[str]:
+    """The class of an embedder, and what it calls its model and deployment, if anything.
 
-    Raises:
-        ValueError: It names none; an object's repr would be another in each process.
+    Strings alone: an object's repr may be another in each process.
     """
     while isinstance(inner := getattr(embeddings, "underlying_embeddings", None), Embeddings):
         embeddings = inner
     said = {name: getattr(embeddings, name, None) for name in _NAMES}
     names = [f"{name}={value}" for name, value in said.items() if value and isinstance(value, str)]
-    kind = type(embeddings).__name__
+    return [type(embeddings).__name__, *names]
+
+
+def _require_names(embeddings: Embeddings) -> None:
+    """Raise ValueError unless an embedder says which model it asks."""
+    kind, *names = _names(embeddings)
     if not names:
         msg = f"{kind} does not say which model it asks; pass namespace='...' to name it"
         raise ValueError(msg)
-    return f"{kind}:{','.join(names)}"
 
 
 def _text(document: Document) -> str:
