@@ -3,10 +3,13 @@
 Reads the engine's state, writes nothing, asks no model.
 """
 
+import json
+import os
 import platform
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +105,11 @@ def examine() -> Report:
         answers = DENSE if hybrid else rag.HEURISTIC_ENGINE
     return Report(
         catalog.home,
-        problem=catalog.diagnosis() or fault or _lost_clones(catalog),
+        problem=catalog.diagnosis()
+        or fault
+        or _lost_clones(catalog)
+        or _stale(index.get("changed", ()))
+        or _editable(),
         taps=len(catalog.taps),
         items=_kinds(catalog),
         index=index,
@@ -128,9 +135,9 @@ def as_text(report: Report) -> str:
     ]
     if report.index:
         index = report.index
-        stale = (
-            f"{len(index['changed'])} registries changed since" if index["changed"] else "current"
-        )
+        changed = len(index["changed"])
+        noun = "registry" if changed == 1 else "registries"
+        stale = f"{changed} {noun} changed since" if changed else "current"
         lines += [
             f"index           {index['documents']:,} documents, built {index['built']}, {stale}",
             f"                k1={index['k1']}, b={index['b']}, from:",
@@ -177,6 +184,24 @@ def _lost_clones(catalog: Catalog) -> str:
     return f"no clone of {', '.join(lost)}, so their items have no body; run `boost update`"
 
 
+def _stale(changed: Sequence[str]) -> str:
+    """More than one changed registry; a single one is renewed by the next query."""
+    if len(changed) < 2:  # noqa: PLR2004 - as in `_freshness`
+        return ""
+    return f"{len(changed)} registries changed since the index was built; run `boost reindex`"
+
+
+def _editable() -> str:
+    """Whether other directories would import the engine's copy of the package."""
+    try:
+        origin = json.loads(distribution("boost-langchain").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return ""
+    if not origin.get("dir_info", {}).get("editable"):
+        return ""
+    return "in an editable install the engine's copy of this package wins; run `pip install .`"
+
+
 def _kinds(catalog: Catalog) -> dict[str, int]:
     counts = {"skill": 0, "rule": 0, "workflow": 0}
     for entry in catalog.all_entries(write=False):
@@ -221,7 +246,15 @@ def _bm25_rung(catalog: Catalog, *, built: bool) -> Rung:
     if not catalog.taps:
         return Rung(BM25, answers=False, why_not="nothing is tapped", remedy="boost tap --defaults")
     why = "no index is built; the first query builds it"
+    if rag.index_path().exists():
+        why = "the index on disk cannot be read; the next query builds it anew"
+    if not os.access(_first_existing(rag.index_path().parent), os.W_OK):
+        why = "no index is built, and the boost home cannot be written"
     return Rung(BM25, answers=False, why_not=why, remedy="boost reindex")
+
+
+def _first_existing(directory: Path) -> Path:
+    return next(path for path in (directory, *directory.parents) if path.exists())
 
 
 def _hybrid_rung(status: dict[str, Any], *, bm25: bool) -> Rung:
@@ -231,4 +264,6 @@ def _hybrid_rung(status: dict[str, Any], *, bm25: bool) -> Rung:
         return Rung(HYBRID, answers=False, why_not="no BM25 index is built", remedy="boost reindex")
     reason = str(status.get("reason"))
     why = _WHY_NO_DENSE.get(reason, reason)
+    if reason == "no-backend" and not hasattr(sqlite3.Connection, "enable_load_extension"):
+        why += ", and this Python's sqlite3 could not load what it brings"
     return Rung(HYBRID, answers=False, why_not=why, remedy=dense.fix_hint(reason, status))

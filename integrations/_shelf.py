@@ -1,13 +1,17 @@
 """Documents on a shelf: a retriever by BM25 (bm25s, with PyStemmer), by name, or of all of them."""
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import override
 
-import bm25s
-import Stemmer
+try:
+    import bm25s
+    import Stemmer
+except ModuleNotFoundError as e:
+    sys.exit(f"{e.name} is not installed: pip install 'bm25s[stem]'")
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever

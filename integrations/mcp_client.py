@@ -5,6 +5,8 @@
 Starts the real `boost mcp --stdio` as a child process on the catalog of this repository, lists
 its tools, searches, reads, and asks for a tool that is not there. In the same process use
 `boost_langchain.tools.boost_tools()` instead: it needs no server.
+
+Needs langchain-mcp-adapters.
 """
 
 import asyncio
@@ -12,10 +14,13 @@ import os
 import sys
 from pathlib import Path
 
-from langchain_mcp_adapters.client import MultiServerMCPClient
-from langchain_mcp_adapters.sessions import StdioConnection
-from langchain_mcp_adapters.tools import load_mcp_tools
-from mcp.shared.exceptions import McpError
+try:
+    from langchain_mcp_adapters.client import MultiServerMCPClient
+    from langchain_mcp_adapters.sessions import StdioConnection
+    from langchain_mcp_adapters.tools import load_mcp_tools
+    from mcp.shared.exceptions import McpError
+except ModuleNotFoundError as e:
+    sys.exit(f"{e.name} is not installed: pip install langchain-mcp-adapters")
 
 from _setup import arguments, catalog
 

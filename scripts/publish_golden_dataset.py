@@ -47,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.dry_run:
         put("\n".join([*lines(changes), f"would publish {count}: {changes}"]))
     else:
-        put(f"published {count} to LangSmith dataset {options.name!r}\n{changes}")
+        sent = changes.create or changes.update or changes.remove
+        what = f"published {count} to" if sent else f"nothing to send: {count} in"
+        put(f"{what} LangSmith dataset {options.name!r}\n{changes}")
     return 0
 
 

@@ -59,7 +59,7 @@ OTHERS = {
 def reference() -> str:
     """Every public name with its defaults and its one-line meaning, a table per module."""
     tables = []
-    for module in public_modules():
+    for module in [boost_langchain, *public_modules()]:
         rows = [row(getattr(module, name), name) for name in module.__all__]
         head = [f"**`{module.__name__}`**", "", "| name and defaults | meaning |", "|---|---|"]
         tables.append("\n".join([*head, *rows]))
@@ -110,6 +110,8 @@ def defaults(value: Any) -> str:
         if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
             parameters.append("*")
         keyword_only = parameter.kind in {parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL}
+        if parameter.name.startswith("_"):
+            continue
         plain = parameter.replace(annotation=parameter.empty)
         if dataclasses.is_dataclass(value) and "factory" in repr(parameter.default):
             plain = plain.replace(default=parameter.empty)

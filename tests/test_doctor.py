@@ -1,10 +1,12 @@
 """`python -m boost_langchain doctor` on an empty machine, broken ones and full ones."""
 
 import json
+import os
 
 import pytest
 
 from boost_langchain import BoostRetriever
+from boost_langchain._doctor import as_text, examine
 
 from support import python, skill, snapshot
 
@@ -85,7 +87,28 @@ def test_stale_index(home, write_files):
     home.tap(write_files("more", {"skills/b/SKILL.md": skill("b", "deploy that")}))
     code, out = doctor()
     assert code == 0
-    assert "1 registries changed since" in out
+    assert "1 registry changed since" in out
+    home.tap(write_files("again", {"skills/c/SKILL.md": skill("c", "deploy those")}))
+    code, out = doctor()
+    assert code == 1
+    assert (
+        "problem         2 registries changed since the index was built; run `boost reindex`" in out
+    )
+
+
+def test_index_that_is_garbage(home):
+    """A file that is no index is told apart from none."""
+    (home.boost_home / "cache" / "rag_index.json").write_text("garbage")
+    code, out = doctor()
+    assert code == 1
+    assert "the index on disk cannot be read; the next query builds it anew" in out
+
+
+def test_home_that_cannot_be_written(home, monkeypatch):
+    """The first query cannot build an index where nothing can be saved."""
+    (home.boost_home / "cache" / "rag_index.json").unlink()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert "no index is built, and the boost home cannot be written" in as_text(examine())
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_install(checkout, github, tmp_path):
 def test_container(github, tmp_path, monkeypatch):
     """Built once, the home answers without a byte of it being written."""
     home = tmp_path / "srv" / "boost"
-    out = shell(block_with("sh", "boost reindex").replace("/srv/boost", str(home)), "/", **github)
+    out = shell(block_with("sh", "BOOST_HOME=").replace("/srv/boost", str(home)), "/", **github)
     assert out.strip().endswith("healthy")
     monkeypatch.setenv("BOOST_HOME", str(home))
     before = {path: path.stat().st_mtime_ns for path in home.rglob("*")}
@@ -166,7 +166,10 @@ def test_reference_and_tree_are_current(tmp_path):
 
 def test_links_lead_to_files():
     """What the README points to is in the repository."""
-    targets = re.findall(r"\]\((?!https:)([^)]+)\)", README)
+    targets = re.findall(r"\]\((?!https:)([^)#]+)\)", README)
+    anchors = re.findall(r"\]\(#([^)]+)\)", README)
+    headings = re.findall(r"^#+ (.+)$", README, re.MULTILINE)
+    assert set(anchors) <= {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}
     named = re.findall(r"`((?:integrations|scripts|tests)/[\w./]+\.\w+)", README)
     assert targets
     for target in {*targets, *named}:

@@ -142,6 +142,8 @@ def test_search_lists_and_read_reads(own_catalog):
     assert whole.content.startswith(f"### retry-with-backoff (skill — {OWN_TAP}:skills/")
     assert "Respect `Retry-After`" in whole.content
     assert [d.id for d in whole.artifact] == [ID]
+    # As a model copies it from the label.
+    assert call(read, id=ID.replace("::", ":")).artifact == whole.artifact
 
 
 def test_empty_catalog_is_an_answer(empty_catalog):

@@ -136,8 +136,8 @@ class _Shelf:
         )
 
     def _entry(self, identity: str) -> tuple[Catalog, Entry]:
-        tap, _, path = identity.strip().partition("::")
         catalog = _readable_catalog()
+        tap, path = _address(identity.strip(), catalog)
         try:
             entries = catalog.entries(tap, write=self._may_write()) if tap in catalog.taps else []
         except BoostRetrievalError as e:
@@ -160,6 +160,16 @@ class _Shelf:
     def _may_write(self) -> bool:
         inside = boost_retriever_in(self._retriever)
         return inside is None or inside.refresh == "auto"
+
+
+def _address(identity: str, catalog: Catalog) -> tuple[str, str]:
+    """Registry and path of an id; a label's `tap:path` counts too, as models copy it."""
+    tap, separator, path = identity.partition("::")
+    if separator:
+        return tap, path
+    found = [name for name in catalog.taps if identity.startswith(f"{name}:")]
+    tap = max(found, key=len, default="")
+    return tap, identity[len(tap) + 1 :]
 
 
 def _readable_catalog() -> Catalog:
