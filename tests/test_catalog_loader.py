@@ -311,6 +311,7 @@ def test_older_cache_without_its_clone(two_taps):
     assert document.page_content == "review guide"
 
 
+@pytest.mark.slow
 def test_memory_is_flat():
     """Ten times the items of one registry take no more memory: in processes of their own."""
     code = (

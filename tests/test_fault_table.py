@@ -532,6 +532,7 @@ def test_names_in_every_script(tap_files, row):
     row("names in twelve scripts", outcome, time.monotonic() - begun, "twelve times")
 
 
+@pytest.mark.slow
 def test_ten_thousand_items(tap_files, row):
     """A registry of 10,000 items answers through every seam."""
     files = {
@@ -555,6 +556,7 @@ def test_ten_thousand_items(tap_files, row):
     )
 
 
+@pytest.mark.slow
 def test_fifty_megabytes(tap_files, row):
     """A body of 50 MB is read up to a limit, everywhere, and says so."""
     body = "deploy line of text\n" * 2_500_000

@@ -90,6 +90,7 @@ def test_uv_in_both_orders_and_after_an_engine_reinstall(environment, wheel):
     assert_ours(environment)
 
 
+@pytest.mark.slow
 def test_same_sources_give_the_same_bytes(tmp_path):
     """Neither the time, the place, the umask nor the order of files changes sdist or wheel."""
     built = []
@@ -112,6 +113,7 @@ def test_same_sources_give_the_same_bytes(tmp_path):
     assert built[0] == built[1]
 
 
+@pytest.mark.slow
 def test_editable_install_refuses_to_test(environment):
     """In an editable install the tests say why they do not run."""
     uv(environment, "--editable", ROOT, "--group", f"{ROOT / 'pyproject.toml'}:test")
@@ -129,6 +131,7 @@ def test_editable_install_refuses_to_test(environment):
     assert "refusing to test: the install is editable" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_engines_eval_extra_is_refused(environment, wheel):
     """The engine's [eval] extra pins langchain 0.3: pip says that the two do not go together."""
     done = subprocess.run(

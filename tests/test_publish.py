@@ -197,6 +197,7 @@ def small_batches(monkeypatch):
 
 
 @pytest.mark.parametrize("old", [(), OLD], ids=["first run", "later run"])
+@pytest.mark.slow
 def test_cut_from_any_request_on(langsmith, client, small_batches, old):
     """Case 20: whatever request is the last to arrive, no row is lost, and the next run finishes.
 
@@ -471,6 +472,7 @@ def test_command_on_an_endpoint_that_is_no_address(command, golden, endpoint):
     )
 
 
+@pytest.mark.slow
 def test_command_on_an_endpoint_where_nobody_answers(langsmith, golden):
     """A closed port: one line that names the endpoint, without the password in it."""
     langsmith.cut_from(1)

@@ -89,6 +89,7 @@ def test_every_block_is_of_a_kind_that_is_tested():
     assert [len(blocks("sh")), len(blocks("text")), len(blocks("json"))] == [4, 4, 1]
 
 
+@pytest.mark.slow
 def test_install(checkout, github, tmp_path):
     """In a fresh environment the commands install the package and tap a registry."""
     python = tmp_path / "env" / "bin" / "python"
@@ -114,6 +115,7 @@ def test_container(github, tmp_path, monkeypatch):
     assert {path: path.stat().st_mtime_ns for path in home.rglob("*")} == before
 
 
+@pytest.mark.slow
 def test_evaluation_commands(checkout, own_home):
     """The three commands run, one after the other, over the user's own golden file and home."""
     shutil.copy(checkout / "tests/eval/golden.jsonl", checkout / "mine.jsonl")
@@ -131,6 +133,7 @@ def test_evaluation_table(checkout):
     assert shown in shell("python scripts/evaluate_retrieval.py", checkout)
 
 
+@pytest.mark.slow
 def test_langsmith_commands(checkout):
     """Published, published again, evaluated: against a service on loopback."""
     with LangSmithDouble() as double:
