@@ -7,25 +7,25 @@ the query.
 import json
 import os
 import stat
-import threading
 import time
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from boost_cli.core import rag, util
 
 from boost_langchain._catalog import Catalog
+from boost_langchain._entry import Entry
+from boost_langchain._index import index_fits
+from boost_langchain._locks import ForkSafeLock
 from boost_langchain._notices import forget, say_fault, say_once
 from boost_langchain.errors import BoostRetrievalError
-
-if TYPE_CHECKING:
-    from boost_langchain._entry import Entry
 
 REBUILD_AFTER = 60.0
 """Seconds before a build that failed is tried again: at 10,000 items one try takes a minute."""
 
-_build_lock = threading.Lock()
+_build_lock = ForkSafeLock()
 _failed_builds: dict[str, float] = {}
+_own_builds: dict[str, float] = {}
+"""When the file system says that this process last built the index, by home."""
 
 
 def bring_up_to_date(catalog: Catalog) -> None:
@@ -100,7 +100,10 @@ def changed_taps(catalog: Catalog) -> set[str] | None:
         if status is None or names[name] in changed:
             continue
         indexed, scanned = str(commits[names[name]] or ""), catalog.scanned_commit(name)
-        if _differs(indexed, scanned, built=built, written=status.st_mtime):
+        differs = _differs(indexed, scanned, built=built, written=status.st_mtime)
+        # A file system's clock may be ahead of ours: what we built ourselves is never too young.
+        own = _own_builds.get(catalog.home) == built and (not indexed or not scanned)
+        if status.st_mtime > built if own else differs:
             changed.add(names[name])
     return changed
 
@@ -170,14 +173,23 @@ def _build(catalog: Catalog) -> bool:
     if any(map(catalog.never_ends, catalog.taps)):
         return False
     try:
-        # Not rag.ensure: it builds nothing where the clock was set back.
         # By force where no index can be used: the engine would reuse what it holds.
-        rag.build(readable if incomplete else None, force=changed is None)
-        if incomplete:
-            _forget_commits(incomplete)
+        _write(catalog, readable if incomplete else None, incomplete, force=changed is None)
         return bool(rag.ready())
     except Exception:  # noqa: BLE001 - like rag.ensure: a failed build is answered by the next rung
         return False
+
+
+def _write(
+    catalog: Catalog, entries: list[Entry] | None, incomplete: Collection[str], *, force: bool
+) -> None:
+    # Not rag.ensure: it builds nothing where the clock was set back.
+    rag.build(entries, force=force)
+    if not index_fits():  # another process built at the same time
+        rag.build(entries, force=True)
+    if incomplete:
+        _forget_commits(incomplete)
+    _own_builds[catalog.home] = os.stat(rag.index_path()).st_mtime
 
 
 def _forget_commits(names: Collection[str]) -> None:

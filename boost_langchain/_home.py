@@ -10,6 +10,7 @@ from boost_cli.core import config, paths, registry
 from boost_cli.errors import BoostError
 
 from boost_langchain._catalog import Catalog
+from boost_langchain._notices import say_once
 from boost_langchain._special_files import never_ends
 from boost_langchain.errors import BoostRetrievalError
 
@@ -37,7 +38,10 @@ def open_catalog() -> Catalog:
     if problem:
         msg = "boost's config.json cannot be read; `boost doctor` says why"
         raise BoostRetrievalError(msg)
-    return Catalog(home, {tap.name: tap for tap in taps if isinstance(tap.name, str)})
+    catalog = Catalog(home, {tap.name: tap for tap in taps if isinstance(tap.name, str)})
+    if len({tap.safe_name for tap in catalog.taps.values()}) < len(catalog.taps):
+        say_once("sharing", home, _sharing(catalog))
+    return catalog
 
 
 def open_whole_catalog() -> Catalog:
@@ -52,6 +56,8 @@ def open_whole_catalog() -> Catalog:
     if not all(isinstance(row, dict) and _is_name(row.get("name")) for row in rows):
         msg = "config.json names a registry that is not a string; correct its `taps`"
         raise BoostRetrievalError(msg)
+    if shared := _sharing(catalog):
+        raise BoostRetrievalError(shared)
     if not catalog.taps and _listing(paths.repos_dir()):
         msg = (
             "config.json is gone or names no registry, but repos/ holds clones; restore it, or "
@@ -70,6 +76,16 @@ def home_in_force() -> str:
         return str(paths.boost_home())
     except BoostError:  # open_catalog reports it
         return ""
+
+
+def _sharing(catalog: Catalog) -> str:
+    """Two registries that the engine keeps in one cache file, or ""."""
+    seen: dict[str, str] = {}
+    for name, tap in catalog.taps.items():
+        other = seen.setdefault(tap.safe_name, name)
+        if other != name:
+            return f"{other} and {name} share one catalog cache; run `boost untap {name}`"
+    return ""
 
 
 def _is_name(name: object) -> bool:

@@ -4,16 +4,21 @@ The engine writes the postings first, then the documents that they number. Readi
 writing them stay the engine's.
 """
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from boost_cli.core import rag
 
 from boost_langchain._entry import Entry
+from boost_langchain._locks import ForkSafeLock
 from boost_langchain._special_files import never_ends, status_of
 
 TORN = "the search index is of two builds, one of them interrupted; run `boost reindex --force`"
 """What to say of an index whose files do not fit together."""
+
+WRITING = 2.0
+"""Seconds within which postings that are younger than the documents may be still at work."""
 
 
 def blocked_index() -> str | None:
@@ -39,22 +44,43 @@ def index_is_torn() -> bool:
     postings that are younger than the documents are read, once: it takes a second for 2,000
     items. A copied home may have such stamps too, and is whole.
     """
-    documents, postings = status_of(str(rag.index_path())), status_of(str(rag.postings_path()))
-    if documents is None or postings is None or postings.st_mtime_ns <= documents.st_mtime_ns:
+    if not _looks_torn():
         return False
-    stamp = (
-        str(rag.index_path()),
-        documents.st_mtime_ns,
-        documents.st_size,
-        postings.st_mtime_ns,
-        postings.st_size,
-    )
-    if stamp not in _torn:
-        try:
-            _torn[stamp] = not _fits(rag._load_raw() or {})  # noqa: SLF001 - no public way
-        except Exception:  # noqa: BLE001 - damaged in another way, which the engine meets itself
-            _torn[stamp] = False
-    return _torn[stamp]
+    path, stamp = str(rag.index_path()), index_stamp()
+    with _torn_lock:
+        if path not in _torn or _torn[path][0] != stamp:
+            _torn[path] = (stamp, not index_fits())
+        return _torn[path][1]
+
+
+def index_fits() -> bool:
+    """Whether the documents on disk are those that the postings number: reads all of both."""
+    try:
+        return _fits(rag._load_raw() or {})  # noqa: SLF001 - no public way
+    except Exception:  # noqa: BLE001 - damaged in another way, which the engine meets itself
+        return True
+
+
+def wait_for_writer() -> None:
+    """Give another process a moment if it is between the two files of the index right now."""
+    for _ in range(40):
+        if not _looks_torn():
+            return
+        postings = status_of(str(rag.postings_path()))
+        if postings is None or abs(time.time() - postings.st_mtime) > WRITING:
+            return
+        time.sleep(0.05)
+
+
+def index_stamp() -> tuple[object, ...]:
+    """What tells one state of the index's files from another."""
+    seen = map(status_of, (str(rag.index_path()), str(rag.postings_path())))
+    return tuple(s and (s.st_ino, s.st_mtime_ns, s.st_size) for s in seen)
+
+
+def _looks_torn() -> bool:
+    documents, postings = status_of(str(rag.index_path())), status_of(str(rag.postings_path()))
+    return bool(documents and postings and postings.st_mtime_ns > documents.st_mtime_ns)
 
 
 def index_fault(raw: Mapping[str, Any], entries: list[Entry]) -> str:
@@ -83,5 +109,6 @@ def _fits(raw: Mapping[str, Any]) -> bool:
     return lengths == [doc["l"] for doc in raw.get("docs") or ()]
 
 
-_torn: dict[tuple[str, int, int, int, int], bool] = {}
-"""Whether an index was found torn, by its home and what the file system says of its files."""
+_torn: dict[str, tuple[object, bool]] = {}
+"""Whether an index was found torn, by its path: for which stamp, and what was found."""
+_torn_lock = ForkSafeLock()

@@ -14,11 +14,14 @@ from boost_langchain._catalog import Catalog
 from boost_langchain._entry import Entry, Kind, kind_of
 from boost_langchain._freshness import bring_up_to_date, build_once, say_what_never_leaves
 from boost_langchain._home import home_in_force, open_catalog
-from boost_langchain._index import TORN, damaged_index
+from boost_langchain._index import TORN, damaged_index, index_stamp, wait_for_writer
 from boost_langchain._notices import forget, say_fault, say_nothing_tapped, say_once
 from boost_langchain.errors import BoostRetrievalError
 
 _SHOWN_TAPS = 20
+
+_TRIES = 3
+"""How often a query is asked anew because the index changed under it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def answer(query: Query) -> Answer:
     if not _can_answer(catalog, query):
         return Answer([], catalog=catalog)
     try:
-        hits, engine = _ask_engine(catalog, query)
+        hits, engine = _ask_steadily(catalog, query)
     except Exception as e:  # noqa: BLE001 - whatever escapes the engine is its fault, not the chain's
         _report(_fault(catalog, e), query, catalog.home)
         hits, engine = _ask_heuristic(catalog, query)
@@ -84,9 +87,30 @@ def _can_answer(catalog: Catalog, query: Query) -> bool:
     return True
 
 
+def _ask_steadily(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
+    """Ask the engine; ask again where another process wrote the index meanwhile.
+
+    It reads documents and postings one after the other: of two builds they give wrong items.
+    """
+    for _ in range(_TRIES):
+        before = index_stamp()
+        try:
+            found = _ask_engine(catalog, query)
+        except Exception:
+            if index_stamp() == before:
+                raise
+        else:
+            if index_stamp() == before:
+                return found
+        catalog.forget_index()
+        catalog.forget_caches()
+    return _ask_engine(catalog, query)
+
+
 def _ask_engine(catalog: Catalog, query: Query) -> tuple[list[rag.Hit], str]:
     if catalog.blocked_index:
         raise BoostRetrievalError(catalog.blocked_index)
+    wait_for_writer()
     # First: a cache that this makes is younger than the index, which must know of it.
     pool = _pool(catalog, query)
     if query.refresh == "auto":

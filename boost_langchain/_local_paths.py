@@ -25,7 +25,7 @@ def without_home(text: str) -> str:
         return text
     # Neither the end of a longer path nor the beginning of a longer name; what stands before
     # may be a line end as JSON and `repr` write it.
-    whole = rf"(?:(?<![\w.~-])|(?<=\\[nrt]))(?:{spelled})(?![\w-]|\.\w)"
+    whole = rf"(?:(?<![\w.~])|(?<=\\[nrt]))(?:{spelled})(?![\w-]|\.\w)"
     return re.sub(whole, lambda match: homes[match[0]], text)
 
 

@@ -85,7 +85,8 @@ def _wrapped(retriever: object) -> object:
     if isinstance(retriever, RunnableBindingBase):
         return retriever.bound
     if isinstance(retriever, RunnableSequence):
-        return retriever.first
+        # What stands before it may rewrite the question.
+        return next((step for step in retriever.steps if boost_retriever_in(step)), None)
     if isinstance(retriever, BaseRetriever):
         # As ours call it, and langchain's own.
         return vars(retriever).get("base") or vars(retriever).get("base_retriever")

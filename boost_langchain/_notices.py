@@ -5,7 +5,8 @@ that never comes hides a fault. Each line is said once for as long as its state 
 """
 
 import logging
-import threading
+
+from boost_langchain._locks import ForkSafeLock
 
 logger = logging.getLogger("boost_langchain")
 
@@ -14,7 +15,7 @@ _MOST = 1_000
 
 _said: dict[tuple[str, str], str] = {}
 """The topic of each line that was said, by home and line."""
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 
 
 def say_once(topic: str, home: str, message: str) -> None:

@@ -4,10 +4,10 @@ A scan costs some 17 ms a body and the same procedure comes back turn after turn
 """
 
 import hashlib
-import threading
 from collections import OrderedDict
 
 from boost_langchain._invisible import visible
+from boost_langchain._locks import ForkSafeLock
 
 TOO_LONG = "too-long-to-scan"
 """Reported beside the engine's rules for a text of which only the beginning was scanned."""
@@ -18,7 +18,7 @@ _LINE, _OVERLAP = 2_000, 200
 """The scan takes time with the square of a line's length: longer lines are scanned in windows."""
 _KEPT = 1024
 _rules: OrderedDict[str, tuple[str, ...]] = OrderedDict()
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 
 
 def fired_rules(text: str) -> tuple[str, ...]:

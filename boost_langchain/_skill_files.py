@@ -16,6 +16,9 @@ from boost_langchain._catalog import Catalog
 from boost_langchain._entry import Entry, kind_of
 from boost_langchain._files import RefusedFileError, read_whole, refuse_large
 
+_PATIENCE = 8
+"""Seconds for git to answer, or to fetch one file; a FIFO in its directory never would."""
+
 
 class Blob(NamedTuple):
     """A file as git tracks it."""
@@ -132,7 +135,7 @@ def _git(root: str, *arguments: str) -> str:
     """What git prints of the clone at `root`; raises the engine's error where it fails."""
     # Named, so that neither a repository around it nor GIT_DIR stands in for it.
     where = (f"--git-dir={os.path.join(root, '.git')}", f"--work-tree={root}")
-    return str(gitutil.run([*where, *arguments], cwd=Path(root)).stdout)
+    return str(gitutil.run([*where, *arguments], cwd=Path(root), timeout=_PATIENCE).stdout)
 
 
 def _checked_name(name: str) -> str:

@@ -50,20 +50,22 @@ def cache_head(path: str, status: os.stat_result | None) -> CacheHead | None:
     """
     if status is None or not stat.S_ISREG(status.st_mode):
         return None
-    stamp = (path, status.st_mtime_ns, status.st_size)
-    if stamp not in _heads:
+    stamp = (status.st_mtime_ns, status.st_size)
+    if path not in _heads or _heads[path][0] != stamp:
         try:
             with open(path, "rb") as file:
-                head = file.read(2_000)
+                # What follows is third-party text, in which the marker cannot stand.
+                head = file.read(2_000).partition(b'"skills": [')[0]
         except OSError:
             return None
         written = re.search(rb'"format": (\d+)', head)
         commit = re.search(rb'"commit": "([0-9a-f]+)"', head)
-        _heads[stamp] = CacheHead(
+        found = CacheHead(
             current=written is not None and int(written[1]) == catalog.CACHE_FORMAT,
             commit=commit[1].decode() if commit else "",
         )
-    return _heads[stamp]
+        _heads[path] = (stamp, found)
+    return _heads[path][1]
 
 
 def load(tap: Tap, *, write: bool) -> object:
@@ -112,7 +114,8 @@ def load_entries(tap: Tap, *, write: bool) -> list[Entry]:
     loaded = load(tap, write=write)
     if not isinstance(loaded, list) or not all(map(is_well_formed, loaded)):
         raise damaged(tap.name)
-    return loaded
+    # Two registries may share one cache: a/b and a__b.
+    return [entry for entry in loaded if entry["tap"] == tap.name]
 
 
 def scan(tap: Tap) -> Scan:
@@ -175,5 +178,5 @@ def _sound_cache(path: str, tap: str) -> CacheFile | None:
         return None
 
 
-_heads: dict[tuple[str, int, int], CacheHead] = {}
-"""What each cache said of itself, by path, time and size."""
+_heads: dict[str, tuple[tuple[int, int], CacheHead]] = {}
+"""What each cache said of itself, by path, with the time and size that it had."""

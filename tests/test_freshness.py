@@ -1,5 +1,6 @@
 """When an index is brought up to date, and when nothing may be written."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,10 +11,14 @@ from pathlib import Path
 import pytest
 from boost_cli.core import rag
 
-from boost_langchain import BoostRetriever
+from boost_langchain import BoostRetriever, _freshness
 from boost_langchain.__main__ import main
+from boost_langchain._locks import ForkSafeLock
+from boost_langchain._tap_cache import cache_head
+from boost_langchain.errors import BoostRetrievalError
+from boost_langchain.loader import CatalogLoader
 
-from faults import edit_upstream, from_the_future, killed_build, remove
+from faults import edit_config, edit_upstream, from_the_future, killed_build, remove
 from support import skill, snapshot
 
 ELSEWHERE = """
@@ -228,3 +233,91 @@ def test_registry_tapped_after_an_empty_one(empty_catalog, write_files, caplog):
     (found,) = BoostRetriever().invoke("deploy")
     assert found.metadata["engine"] == "BM25 full-content"
     assert caplog.records == []
+
+
+def test_index_that_changes_under_a_query(two_taps, monkeypatch):
+    """Another process writes between the reading of documents and of postings: asked again."""
+    edit_upstream(lambda files: write_skill(files, "one-0"))(two_taps)
+    assert len(BoostRetriever().invoke("deploy guide")) == 5
+    build = [sys.executable, "-c", "from boost_cli.core import rag; rag.build()"]
+    read, raced = rag.read_postings, []
+
+    def late(terms):
+        if not raced:
+            raced.append(terms)
+            edit_upstream(lambda files: shutil.rmtree(files / "skills/one-0"))(two_taps)
+            subprocess.run(build, check=True, cwd="/")
+        return read(terms)
+
+    def answer():
+        found = BoostRetriever(refresh="never").invoke("deploy guide")
+        return [(document.id, document.metadata["score"]) for document in found]
+
+    monkeypatch.setattr(rag, "read_postings", late)
+    under_way = answer()
+    assert raced
+    assert under_way == answer()
+    assert len(under_way) == 4
+
+
+def test_two_builds_that_interleave(two_taps, monkeypatch):
+    """Documents of one build over postings of another are noticed by who wrote last."""
+    written = rag._write_postings
+
+    def other_comes_between(postings):
+        written(postings)
+        monkeypatch.setattr(rag, "_write_postings", written)
+        written({term: [[0, 1]] for term in postings})  # another process's, of another catalog
+
+    edit_upstream(lambda files: write_skill(files, "one-c"))(two_taps)
+    monkeypatch.setattr(rag, "_write_postings", other_comes_between)
+    assert len(BoostRetriever(on_error="raise").invoke("deploy guide")) == 5
+
+
+def test_commit_in_a_skill_is_no_commit(empty_catalog, write_files):
+    """A header that names a commit does not become the registry's."""
+    text = skill("forged", "deploy it", commit="deadbeefdeadbeef")
+    empty_catalog.tap(write_files("base", {"skills/forged/SKILL.md": text}))
+    cache = empty_catalog.boost_home / "cache" / "base.json"
+    lines = cache.read_text().splitlines(keepends=True)
+    cache.write_text(
+        "".join(line for line in lines if '"commit": "d' in line or "commit" not in line)
+    )
+    head = cache_head(str(cache), cache.stat())
+    assert (head.current, head.commit) == (True, "")
+
+
+def test_clock_of_the_file_system_is_ahead(two_taps, monkeypatch):
+    """An index that this process wrote is not from the future, whatever the clocks say."""
+    monkeypatch.setattr(_freshness.time, "time", lambda: 1_000_000_000.0)
+    index = two_taps.boost_home / "cache" / "rag_index.json"
+    raw = json.loads(index.read_text())
+    raw["commits"]["one"] = ""
+    index.write_text(json.dumps(raw))
+    BoostRetriever().invoke("deploy guide")  # renews it, once
+    before = index.stat().st_mtime_ns
+    for _ in range(2):
+        assert len(BoostRetriever().invoke("deploy guide")) == 4
+    assert index.stat().st_mtime_ns == before
+
+
+def test_fork_while_another_thread_builds():
+    """A forked child has its own locks, unlocked."""
+    lock = ForkSafeLock()
+    with lock:
+        child = os.fork()
+        if child == 0:
+            with lock:
+                os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_registries_that_share_a_cache(two_taps, write_files, caplog):
+    """a/b and a__b: none answers for the other, and a mirror is not emptied of either."""
+    two_taps.tap(write_files("x__y", {"skills/own/SKILL.md": skill("own", "deploy guide", "Own.")}))
+    edit_config(lambda d: d["taps"].append({**d["taps"][-1], "name": "x/y"}))(two_taps)
+    assert BoostRetriever(tap="x/y").invoke("deploy guide") == []
+    assert len(BoostRetriever(tap="x__y").invoke("deploy guide")) == 1
+    assert "x__y and x/y share one catalog cache; run `boost untap x/y`" in caplog.text
+    with pytest.raises(BoostRetrievalError, match="share one catalog cache"):
+        CatalogLoader(tap="x/y").load()

@@ -661,3 +661,27 @@ def test_base_of_another_kind():
     assert ids(retriever.invoke("about gamma t")) == ["t::gamma"]
     assert json.dumps(retriever.invoke("x")[0].metadata)
     assert RunnableLambda(len).invoke(retriever.invoke("x")) == 1
+
+
+def test_copy_with_another_nameless_embedder():
+    """Vectors of an embedder without a name do not answer for another one's in a copy."""
+    documents = [Document("a", metadata={"name": name}) for name in "ab"]
+    first = EmbeddingsReranker(embeddings=Toward("a"))
+    second = first.model_copy(update={"embeddings": Toward("b")})
+    assert [d.metadata["name"] for d in first.compress_documents(documents, "q")] == ["a", "b"]
+    assert [d.metadata["name"] for d in second.compress_documents(documents, "q")] == ["b", "a"]
+
+
+class Toward(Embeddings):
+    """Nearest to the query is the text that begins with one word."""
+
+    def __init__(self, word):
+        self.word = word
+
+    def embed_query(self, text):
+        """Straight up."""
+        return [0.0, 1.0]
+
+    def embed_documents(self, texts):
+        """Straight up for the word's, aside for others."""
+        return [[0.0, 1.0] if text.startswith(self.word) else [1.0, 0.0] for text in texts]

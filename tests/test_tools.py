@@ -904,3 +904,27 @@ def test_discover_github_that_hangs(own_catalog, gh, monkeypatch):
     assert message.status == "error"
     assert "GitHub code search failed" in message.content
     assert len(late) == 1
+
+
+def test_id_as_it_is_shown_can_be_read(tap_files):
+    """A path with blanks, a line end or hidden characters is read by the id that the list shows."""
+    names = ["sp  ace", "nl\nline", "hid\u200bden"]
+    tap_files(
+        {
+            f"skills/{n}/SKILL.md": skill(f"s{i}", "ocelot guide", f"Ocelot {i}.")
+            for i, n in enumerate(names)
+        }
+    )
+    search, read, _ = skill_tools()
+    listed = [block.splitlines()[0] for block in call(search, query="ocelot").content.split("\n\n")]
+    assert len(listed) == 3
+    for line in listed:
+        assert call(read, id=line.removeprefix("id: ")).status == "success"
+
+
+def test_bound_of_a_retriever_behind_a_function(own_catalog):
+    """What rewrites the question in front of a retriever does not lift its bound."""
+    rewritten = RunnableLambda(lambda query: f"{query} backoff") | BoostRetriever(kind="rule")
+    search, read, _ = skill_tools(rewritten)
+    assert {d.metadata["kind"] for d in call(search, query="retry").artifact} == {"rule"}
+    assert call(read, id=ID).status == "error"

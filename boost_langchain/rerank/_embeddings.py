@@ -139,7 +139,9 @@ class EmbeddingsReranker(BaseDocumentCompressor):
         if space is None:
             if "store" in self.model_fields_set:
                 _require_names(self.embeddings)  # either may have been assigned since
-            space = ",".join(_names(self.embeddings))
+            kind, *names = _names(self.embeddings)
+            # A store of our own may outlive an embedder without a name, in a copy of this.
+            space = ",".join([kind, *(names or [str(id(self.embeddings))])])
         return [
             hashlib.sha256(f"{space}\0{text}".encode("utf-8", "replace")).hexdigest()
             for text in texts

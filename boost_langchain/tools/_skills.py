@@ -142,8 +142,11 @@ class _Shelf:
             entries = catalog.entries(tap, write=self._may_write()) if tap in catalog.taps else []
         except BoostRetrievalError as e:
             raise _fault(e) from e
-        for entry in entries:
-            if entry["skill_md"] == path and self._may_read(entry):
+        exact = [entry for entry in entries if entry["skill_md"] == path]
+        # An id is shown without hidden characters, on one line.
+        shown = [e for e in entries if visible_line(e["skill_md"]) == visible_line(path)]
+        for entry in (*exact, *shown):
+            if self._may_read(entry):
                 return catalog, entry
         msg = (
             f"There is no procedure with the id {one_line(identity)[:200]!r}. "
@@ -164,12 +167,12 @@ class _Shelf:
 
 def _address(identity: str, catalog: Catalog) -> tuple[str, str]:
     """Registry and path of an id; a label's `tap:path` counts too, as models copy it."""
-    tap, separator, path = identity.partition("::")
-    if separator:
-        return tap, path
-    found = [name for name in catalog.taps if identity.startswith(f"{name}:")]
-    tap = max(found, key=len, default="")
-    return tap, identity[len(tap) + 1 :]
+    for separator in ("::", ":"):
+        shown = {visible_line(name) + separator: name for name in catalog.taps}
+        shown |= {name + separator: name for name in catalog.taps}
+        if found := max(filter(identity.startswith, shown), key=len, default=""):
+            return shown[found], identity[len(found) :]
+    return "", identity
 
 
 def _readable_catalog() -> Catalog:
