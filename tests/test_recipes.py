@@ -11,6 +11,8 @@ import pytest
 
 from support import HEADINGS, ROOT, python
 
+pytestmark = pytest.mark.slow
+
 
 def run(recipe, *arguments):
     """Run a recipe from anywhere; return what it printed."""
