@@ -18,7 +18,7 @@ from boost_cli.core import dense, rag
 import boost_langchain.retriever
 from boost_langchain._catalog import Catalog
 from boost_langchain._entry import kind_of
-from boost_langchain._freshness import changed_taps
+from boost_langchain._freshness import RENEWED, changed_taps
 from boost_langchain._home import home_in_force, open_catalog, open_whole_catalog
 from boost_langchain._index import damaged_index, index_fault
 from boost_langchain.errors import BoostRetrievalError
@@ -185,8 +185,8 @@ def _lost_clones(catalog: Catalog) -> str:
 
 
 def _stale(changed: Sequence[str]) -> str:
-    """More than one changed registry; a single one is renewed by the next query."""
-    if len(changed) < 2:  # noqa: PLR2004 - as in `_freshness`
+    """More changed registries than the next query renews."""
+    if len(changed) <= RENEWED:
         return ""
     return f"{len(changed)} registries changed since the index was built; run `boost reindex`"
 

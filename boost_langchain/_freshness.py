@@ -22,6 +22,9 @@ from boost_langchain.errors import BoostRetrievalError
 REBUILD_AFTER = 60.0
 """Seconds before a build that failed is tried again: at 10,000 items one try takes a minute."""
 
+RENEWED = 1
+"""The most changed registries that a query brings up to date; more are for `boost reindex`."""
+
 _build_lock = ForkSafeLock()
 _failed_builds: dict[str, float] = {}
 _own_builds: dict[str, float] = {}
@@ -100,33 +103,33 @@ def changed_taps(catalog: Catalog) -> set[str] | None:
         if status is None or names[name] in changed:
             continue
         indexed, scanned = str(commits[names[name]] or ""), catalog.scanned_commit(name)
-        differs = _differs(indexed, scanned, built=built, written=status.st_mtime)
-        # A file system's clock may be ahead of ours: what we built ourselves is never too young.
-        own = _own_builds.get(catalog.home) == built and (not indexed or not scanned)
-        if status.st_mtime > built if own else differs:
+        own = _own_builds.get(catalog.home) == built
+        if _differs(indexed, scanned, built=built, written=status.st_mtime, own=own):
             changed.add(names[name])
     return changed
 
 
-def _differs(indexed: str, scanned: str, *, built: float, written: float) -> bool:
+def _differs(indexed: str, scanned: str, *, built: float, written: float, own: bool) -> bool:
     """Whether a registry's cache is of another scan than the one that was indexed.
 
     The commits tell of an update that came while the index was being built, which stamps
     hide; and they decide alone where a stamp is from the future, left by a clock that was
-    set back.
+    set back. Without both, an index that this process built is never too young: the file
+    system's clock may be ahead of ours.
     """
-    if indexed and scanned and indexed != scanned:
+    known = bool(indexed and scanned)
+    if known and indexed != scanned:
         return True
-    if max(built, written) <= time.time() + 1:
+    if max(built, written) <= time.time() + 1 or (own and not known):
         return written > built
-    return built > written and not (indexed and scanned)
+    return built > written and not known
 
 
 def _wants_build(catalog: Catalog) -> bool:
     changed = changed_taps(catalog)
     if changed is None:
         return True
-    if len(changed) > 1:
+    if len(changed) > RENEWED:
         say_once(
             "stale",
             catalog.home,

@@ -4,6 +4,7 @@ The engine writes the postings first, then the documents that they number. Readi
 writing them stay the engine's.
 """
 
+import os
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -66,7 +67,7 @@ def wait_for_writer() -> None:
     for _ in range(40):
         if not _looks_torn():
             return
-        postings = status_of(str(rag.postings_path()))
+        _, postings = _statuses()
         if postings is None or abs(time.time() - postings.st_mtime) > WRITING:
             return
         time.sleep(0.05)
@@ -74,13 +75,17 @@ def wait_for_writer() -> None:
 
 def index_stamp() -> tuple[object, ...]:
     """What tells one state of the index's files from another."""
-    seen = map(status_of, (str(rag.index_path()), str(rag.postings_path())))
-    return tuple(s and (s.st_ino, s.st_mtime_ns, s.st_size) for s in seen)
+    return tuple(s and (s.st_ino, s.st_mtime_ns, s.st_size) for s in _statuses())
 
 
 def _looks_torn() -> bool:
-    documents, postings = status_of(str(rag.index_path())), status_of(str(rag.postings_path()))
+    documents, postings = _statuses()
     return bool(documents and postings and postings.st_mtime_ns > documents.st_mtime_ns)
+
+
+def _statuses() -> tuple[os.stat_result | None, os.stat_result | None]:
+    """What the file system says of the documents and of the postings."""
+    return status_of(str(rag.index_path())), status_of(str(rag.postings_path()))
 
 
 def index_fault(raw: Mapping[str, Any], entries: list[Entry]) -> str:

@@ -96,6 +96,12 @@ def cache_fault(name, arrange, **expected):
     return Fault(name, arrange, healthy=False, **expected)
 
 
+def path_fault(name, path):
+    """A catalog cache that was edited to name another file: the item is left out."""
+    edited = edit_tap(lambda d: d["skills"][0].update(skill_md=path))
+    return Fault(name, edited, found=REST, read="error", after=REST)
+
+
 def config_fault(name, arrange, **expected):
     """A configuration that cannot be read: nothing is known to be tapped."""
     expected = {"searched": False, "mirrored": UNREADABLE, "after": (), **expected}
@@ -159,27 +165,9 @@ FAULTS = [
     Fault("cache: missing", remove(CACHE)),
     Fault("cache: truncated", truncate(CACHE)),
     Fault("cache: garbage", write(CACHE, "garbage")),
-    Fault(
-        "cache: points into another registry",
-        edit_tap(lambda d: d["skills"][0].update(skill_md="../two/skills/two-a/SKILL.md")),
-        found=REST,
-        read="error",
-        after=REST,
-    ),
-    Fault(
-        "cache: points out of the home",
-        edit_tap(lambda d: d["skills"][0].update(skill_md="/etc/hostname")),
-        found=REST,
-        read="error",
-        after=REST,
-    ),
-    Fault(
-        "cache: a path with a NUL",
-        edit_tap(lambda d: d["skills"][0].update(skill_md="a\0b")),
-        found=REST,
-        read="error",
-        after=REST,
-    ),
+    path_fault("cache: points into another registry", "../two/skills/two-a/SKILL.md"),
+    path_fault("cache: points out of the home", "/etc/hostname"),
+    path_fault("cache: a path with a NUL", "a\0b"),
     config_fault(
         "configuration: nested too deep", write(CONFIG, DEEP), mirrored="(RecursionError)"
     ),

@@ -5,6 +5,7 @@ procedure's text.
 """
 
 from collections.abc import Callable
+from itertools import chain
 
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
@@ -142,10 +143,11 @@ class _Shelf:
             entries = catalog.entries(tap, write=self._may_write()) if tap in catalog.taps else []
         except BoostRetrievalError as e:
             raise _fault(e) from e
-        exact = [entry for entry in entries if entry["skill_md"] == path]
-        # An id is shown without hidden characters, on one line.
-        shown = [e for e in entries if visible_line(e["skill_md"]) == visible_line(path)]
-        for entry in (*exact, *shown):
+        exact = (entry for entry in entries if entry["skill_md"] == path)
+        # An id is shown without hidden characters, on one line: looked for where none is exact.
+        line = visible_line(path)
+        shown = (entry for entry in entries if visible_line(entry["skill_md"]) == line)
+        for entry in chain(exact, shown):
             if self._may_read(entry):
                 return catalog, entry
         msg = (
